@@ -44,7 +44,7 @@ convert_result(Solve *s, const LayoutSolution *sol, Op *o, int i)
 
 	c = op_new(o->parent, result_place(o), O_convert_layout, o->src, 1, &v, 1, &t);
 	val_replace(s->k, v, c->out[0]);
-	c->in[0] = v; /* val_replace() has replaced this use too */
+	c->in[IN_op_source] = v; /* val_replace() has replaced this use too */
 	c->out[0]->type.layout = sol->val[v->id];
 	c->lowering = sol->mconv[o->id][i];
 	v->type.layout = sol->made[o->id][i];
@@ -88,7 +88,7 @@ set_layouts(Solve *s, const LayoutSolution *sol, Block *b)
 static bool
 is_shared_load(const Op *o)
 {
-	return o->code == O_load && o->in[0]->type.space == S_shared;
+	return o->code == O_load && load_source(o)->type.space == S_shared;
 }
 
 /* Returns `at`, or the first of the shared loads before it: the emitter keeps all that is loaded before a

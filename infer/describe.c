@@ -12,7 +12,7 @@ is_access(const Op *o)
 static Val *
 memory_of(const Op *o)
 {
-	return view_root(o->code == O_load ? o->in[0] : o->in[1]);
+	return view_root(o->code == O_load ? load_source(o) : write_dest(o));
 }
 
 void

@@ -34,7 +34,7 @@ is_constant(const Op *loop)
 {
 	int64_t x;
 
-	for (int i = 0; i < 3; i++) /* first index, end, step */
+	for (int i = 0; i < IN_for_init; i++) /* first index, end, step */
 		if (!val_is_const(loop->in[i], &x))
 			return false;
 	return true;
@@ -66,9 +66,9 @@ find_loops(IterationCounts *t)
 			return false;
 		t->loop[t->nloop] = (LoopTurns){
 			.in = loop_around(t, o),
-			.lo = o->in[0],
-			.hi = o->in[1],
-			.step = o->in[2],
+			.lo = for_lo(o),
+			.hi = for_hi(o),
+			.step = for_step(o),
 			.turns = turns_of(s, o),
 			.most = loop_ends_early(o) ? UNKNOWN_TRIPS : 0,
 		};

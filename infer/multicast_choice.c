@@ -11,10 +11,10 @@
 static bool
 is_last_of(const MulticastQuery *share, const Op *copy)
 {
-	const Op *view = copy->in[0]->def;
+	const Op *view = copy_source(copy)->def;
 
 	for (int d = 0; view && view->code == O_view && d < view->out[0]->type.rank; d++)
-		if (share_depends(share, view->in[1 + view_operand_dim(view, d)]) &&
+		if (share_depends(share, view_start(view, view_operand_dim(view, d))) &&
 		    view->out[0]->type.shape[d] < CLUSTER_ROWS)
 			return true;
 	return false;
@@ -28,7 +28,7 @@ is_in_turns(const Op *o)
 
 	while (loop && loop->code != O_for)
 		loop = loop->parent->owner;
-	return loop && loop->in[0]->def && loop->in[0]->def->code != O_linear_block_id;
+	return loop && for_lo(loop)->def && for_lo(loop)->def->code != O_linear_block_id;
 }
 
 /* Does the loop body contain masks or non-TMA global accesses?  Splitting loops into iterations with and
@@ -38,7 +38,8 @@ has_edges(const Solve *s)
 {
 	for (int i = 0; i < s->norder; i++) {
 		const Op *o = s->order[i];
-		bool edge = o->code == O_mask || (o->code == O_load && o->in[0]->type.space == S_global) ||
+		bool edge = o->code == O_mask ||
+		            (o->code == O_load && load_source(o)->type.space == S_global) ||
 		            (o->code == O_copy && !instr_is_box(instr_of(s->sol->lowering[o->id])));
 
 		if (edge && is_in_turns(o))

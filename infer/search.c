@@ -13,7 +13,7 @@ static bool
 has_store_choice(const Solve *s)
 {
 	for (int i = 0; i < s->norder; i++)
-		if (s->order[i]->code == O_store && s->order[i]->in[1]->type.space == S_global)
+		if (s->order[i]->code == O_store && store_dest(s->order[i])->type.space == S_global)
 			return true;
 	return false;
 }
@@ -22,7 +22,7 @@ static bool
 has_narrow_load(const Solve *s)
 {
 	for (int i = 0; i < s->norder; i++)
-		if (s->order[i]->code == O_load && s->order[i]->in[0]->type.space == S_shared &&
+		if (s->order[i]->code == O_load && load_source(s->order[i])->type.space == S_shared &&
 		    dtype_info[s->order[i]->out[0]->type.dtype].bits <= 8)
 			return true;
 	return false;
@@ -163,8 +163,8 @@ share_choice(const LayoutSearch *x, int i, int j)
 	const Op *p = x->s->dot[i], *q = x->s->dot[j];
 
 	return i == j || (x->s->ndot > DOT_GROUPS && x->nchoice[i] == x->nchoice[j] &&
-	                  type_same(&p->in[0]->type, &q->in[0]->type) &&
-	                  type_same(&p->in[1]->type, &q->in[1]->type) &&
+	                  type_same(&mma_a(p)->type, &mma_a(q)->type) &&
+	                  type_same(&mma_b(p)->type, &mma_b(q)->type) &&
 	                  type_same(&p->out[0]->type, &q->out[0]->type));
 }
 
@@ -178,7 +178,7 @@ leaders(const LayoutSearch *x, int *lead)
 
 	for (int i = 0; i < x->s->ndot; i++) {
 		const Op *o = x->s->dot[i];
-		double mnk = sqrt((double)type_size(&o->in[0]->type) * (double)type_size(&o->in[1]->type) *
+		double mnk = sqrt((double)type_size(&mma_a(o)->type) * (double)type_size(&mma_b(o)->type) *
 		                  (double)type_size(&o->out[0]->type));
 		int g = 0;
 
@@ -260,7 +260,7 @@ has_line(const Solve *s)
 static void
 no_choice(Solve *s, const Op *o)
 {
-	const Type *a = &o->in[0]->type, *b = &o->in[1]->type;
+	const Type *a = &mma_a(o)->type, *b = &mma_b(o)->type;
 
 	if (o->code != O_wgmma)
 		infer_error(s, o->src, "no MMA instruction and warp layout match this dot");

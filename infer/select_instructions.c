@@ -32,9 +32,10 @@ load_layout(Solve *s, const Op *o, const Layout *l, Layout *out)
 
 	if (t->rank == 0)
 		return false;
-	memory_order(s, o->in[0], order);
+	memory_order(s, load_source(o), order);
 	if (!coalesced_layout(out, t->rank, t->shape, order,
-	                      global_vec(s, o->in[0]->def, order[0], t->shape[order[0]]), s->k->warps, false))
+	                      global_vec(s, load_source(o)->def, order[0], t->shape[order[0]]),
+	                      s->k->warps, false))
 		return false;
 	staged = load_cycles(s, o, out);
 	if (staged >= direct)
@@ -46,7 +47,7 @@ load_layout(Solve *s, const Op *o, const Layout *l, Layout *out)
 static void
 load_global(Solve *s, Op *o)
 {
-	const Layout *l = along_memory(s, known_layout(s, o->out[0]), unit_dim(s, o->in[0]),
+	const Layout *l = along_memory(s, known_layout(s, o->out[0]), unit_dim(s, load_source(o)),
 	                               dtype_grain(o->out[0]->type.dtype));
 	Layout *w = NEW(s->arena, Layout);
 
@@ -63,7 +64,7 @@ select_load(Solve *s, Op *o)
 {
 	if (o->out[0]->type.space == S_scalar)
 		return; /* all threads read one element: nothing to choose */
-	if (o->in[0]->type.space == S_shared)
+	if (load_source(o)->type.space == S_shared)
 		load_shared(s, o);
 	else
 		load_global(s, o);

@@ -30,7 +30,7 @@ is_thin(const Op *o, const Target *t)
 	for (const Instr *i = instrs; few == THIN_MOST && i->name; i++)
 		if (is_enough_for(i, o, t))
 			return false;
-	return few < THIN_MOST || (few == THIN_MOST && dtype_info[o->in[0]->type.dtype].bits >= 16);
+	return few < THIN_MOST || (few == THIN_MOST && dtype_info[mma_a(o)->type.dtype].bits >= 16);
 }
 
 bool

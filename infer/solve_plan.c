@@ -18,12 +18,12 @@ static double
 most_trips(Kernel *k, const Op *loop)
 {
 	int64_t lo, hi, step;
-	Fact f = val_fact(k, loop->in[1]);
+	Fact f = val_fact(k, for_hi(loop));
 
-	if (loop->in[2]->def && loop->in[2]->def->code == O_linear_block_id)
+	if (for_step(loop)->def && for_step(loop)->def->code == O_linear_block_id)
 		return 1; /* persistent loop: one iteration per block of the grid */
-	if (val_is_const(loop->in[2], &step) && step > 0 && val_is_const(loop->in[0], &lo)) {
-		if (val_is_const(loop->in[1], &hi))
+	if (val_is_const(for_step(loop), &step) && step > 0 && val_is_const(for_lo(loop), &lo)) {
+		if (val_is_const(for_hi(loop), &hi))
 			return hi > lo ? (double)(ceil_div(hi - lo, step)) : 0;
 		if (f.hi - lo < UNKNOWN_TRIPS * step)
 			return (double)(f.hi - lo) / (double)step;
@@ -100,8 +100,8 @@ pinned_unit(const Type *t)
 static int
 alias_unit(const Solve *s, const Op *o)
 {
-	const Type *t = &o->in[0]->type, *r = &o->out[0]->type;
-	int unit = s->unit[o->in[0]->id];
+	const Type *t = &op_source(o)->type, *r = &o->out[0]->type;
+	int unit = s->unit[op_source(o)->id];
 	int64_t weight = 1, at = 1;
 
 	for (int d = t->rank - 1; d > unit; d--)
@@ -163,7 +163,7 @@ find_prefetched(Solve *s)
 	for (int i = 0; i < s->norder; i++) {
 		const Op *o = s->order[i];
 
-		if (o->code == O_load && o->in[0]->type.space == S_global)
+		if (o->code == O_load && load_source(o)->type.space == S_global)
 			s->prefetched[o->id] = only_carried(s, o->out[0]);
 	}
 }

@@ -61,7 +61,7 @@ longest_row(const Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		const Val *v = o->code == O_load ? o->out[0] : o->code == O_store ? o->in[0] : NULL;
+		const Val *v = o->code == O_load ? o->out[0] : o->code == O_store ? store_value(o) : NULL;
 		int64_t access;
 
 		if (!v || v->type.space != S_reg || v->type.rank == 0)

@@ -176,7 +176,7 @@ show_value(void *user, const Op *o, int64_t block, const Type *type, int64_t n, 
            const int64_t *i)
 {
 	TileJob *j = user;
-	const Val *v = o->nout ? o->out[0] : o->in[0];
+	const Val *v = o->nout ? o->out[0] : store_value(o);
 	bool is_float = dtype_is_float(type->dtype);
 	hexc_value x = { .id = v->id,
 		         .op = op_info[o->code].name,

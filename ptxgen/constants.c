@@ -18,7 +18,7 @@ void
 emit_splat(Codegen *g, Op *o)
 {
 	Tile *t = tile_new(g, o->out[0]);
-	LV x = word_splat(g, t->dtype, scalar_get(g, o->in[0]));
+	LV x = word_splat(g, t->dtype, scalar_get(g, op_source(o)));
 
 	for (int w = 0; w < t->nword; w++)
 		t->word[w] = x;
@@ -78,7 +78,7 @@ mask_at(const Tile *t, const MaskPlan *p, int i, int64_t r)
 /* Returns an i1: register r is within the i-th bound; NULL if it is in all threads. Constant bounds are
  * compared as accesses do. */
 static LV
-mask_bound(Codegen *g, const Tile *t, const MaskPlan *p, int i, int64_t r)
+inside_bound(Codegen *g, const Tile *t, const MaskPlan *p, int i, int64_t r)
 {
 	LV bound = LLVMIsAConstantInt(p->bound[i]), at = const_i32(g, mask_at(t, p, i, r));
 	int64_t rest = bound ? LLVMConstIntGetSExtValue(bound) - mask_at(t, p, i, r) : 0;
@@ -98,7 +98,7 @@ mask_inside(Codegen *g, const Tile *t, const MaskPlan *p, int64_t r)
 	LV all = NULL;
 
 	for (int i = 0; i < p->n; i++) {
-		LV in = mask_bound(g, t, p, i, r);
+		LV in = inside_bound(g, t, p, i, r);
 
 		if (!in)
 			continue;
@@ -131,7 +131,7 @@ pull_mask(Codegen *g, Op *o, int w)
 	Tile *t = tile_of(g, o->out[0]);
 	const MaskPlan *p = t->plan;
 	int64_t r = (int64_t)w * t->epw;
-	LV x = word_get(g, o->in[0], w), one[WORD_ELEMS];
+	LV x = word_get(g, mask_source(o), w), one[WORD_ELEMS];
 	int pos[WORD_ELEMS], n = 0;
 	bool same = true;
 
@@ -172,9 +172,9 @@ emit_mask(Codegen *g, Op *o)
 		p->dim[p->n] = d;
 		p->lane[p->n] = lane_index(g, type->layout, d);
 		p->most[p->n] = lane_index_most(type->layout, d);
-		p->bound[p->n] = clamped(g, scalar_get(g, o->in[1 + p->n]),
-		                         val_fact_at(g->k, o, o->in[1 + p->n]), type->shape[d]);
-		p->step[p->n] = mask_step(g, o, d, o->in[1 + p->n]);
+		p->bound[p->n] = clamped(g, scalar_get(g, mask_bound(o, p->n)),
+		                         val_fact_at(g->k, o, mask_bound(o, p->n)), type->shape[d]);
+		p->step[p->n] = mask_step(g, o, d, mask_bound(o, p->n));
 		p->n++;
 	}
 	p->fill = word_const(g, type->dtype, IMM(o, fill), o->fimm);

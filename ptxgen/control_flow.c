@@ -123,8 +123,9 @@ typedef struct Carried {
 static bool
 counter_narrow(Codegen *g, const Op *loop)
 {
-	return index_narrow(g, loop->in[0]) && index_narrow(g, loop->in[1]) && index_narrow(g, loop->in[2]) &&
-	       val_fact(g->k, loop->in[1]).hi <= INT32_MAX - val_fact(g->k, loop->in[2]).hi;
+	return index_narrow(g, for_lo(loop)) && index_narrow(g, for_hi(loop)) &&
+	       index_narrow(g, for_step(loop)) &&
+	       val_fact(g->k, for_hi(loop)).hi <= INT32_MAX - val_fact(g->k, for_step(loop)).hi;
 }
 
 /* Creates the phis of argument i; its words are emitted after all phis. */
@@ -151,7 +152,7 @@ loop_head(Codegen *g, const Op *o)
 
 	c.phi = arena_alloc(g->a, sizeof *c.phi * (size_t)c.body->narg);
 	for (int i = 0; i < c.body->narg; i++)
-		carried_phi(g, &c, i, i > 0 ? tile_of(g, o->in[2 + i])->part : NULL);
+		carried_phi(g, &c, i, i > 0 ? tile_of(g, for_init(o, i - 1))->part : NULL);
 	for (int i = 0; i < c.body->narg; i++) {
 		Tile *t = tile_of(g, c.body->arg[i]);
 
@@ -237,7 +238,7 @@ counter_start(Codegen *g, const Op *o)
 		before = before->prev;
 	if (before && split_goes_on(before, o))
 		return tile_of(g, before->blk[0]->arg[0])->word[0];
-	return scalar_get(g, o->in[0]);
+	return scalar_get(g, for_lo(o));
 }
 
 /* Returns, by carried value: is its initial value never read? */
@@ -258,9 +259,9 @@ turn_runs(Codegen *g, const Op *o, LV now, bool narrow)
 	LV going = loop_ends_early(o) ? tile_of(g, o->blk[0]->arg[1])->word[0] : NULL, hi, below;
 	int64_t end;
 
-	if (going && val_is_const(o->in[1], &end) && end == INT64_MAX)
+	if (going && val_is_const(for_hi(o), &end) && end == INT64_MAX)
 		return going; /* the counter never reaches this bound */
-	hi = scalar_get(g, o->in[1]);
+	hi = scalar_get(g, for_hi(o));
 	below = LLVMBuildICmp(g->b, LLVMIntSLT, now, narrow ? index_low(g, hi) : hi, "");
 	return going ? LLVMBuildAnd(g->b, below, going, "") : below;
 }
@@ -277,9 +278,9 @@ emit_for(Codegen *g, Op *o)
 
 	gen_enter(g, b);
 	loop.lo = counter_start(g, o);
-	scalar_get(g, o->in[1]);
-	step = scalar_get(g, o->in[2]);
-	word = turn_words(g, loop.lo, o->in + 3, o, first_unread(g, o));
+	scalar_get(g, for_hi(o));
+	step = scalar_get(g, for_step(o));
+	word = turn_words(g, loop.lo, o->in + IN_for_init, o, first_unread(g, o));
 	loop.before = LLVMGetInsertBlock(g->b);
 	loop.head = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
 	body = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");
@@ -315,7 +316,7 @@ static void
 emit_guarded(Codegen *g, Op *o)
 {
 	BUG_IF(g->a, g->guard); /* such an `if` contains no other */
-	g->guard = o->in[0];
+	g->guard = if_cond(o);
 	gen_block(g, o->blk[0]);
 	g->guard = NULL;
 }
@@ -330,7 +331,7 @@ emit_if(Codegen *g, Op *o)
 		emit_guarded(g, o);
 		return;
 	}
-	cond = scalar_get(g, o->in[0]);
+	cond = scalar_get(g, if_cond(o));
 	gen_enter(g, o->blk[0]);
 	gen_enter(g, o->blk[1]);
 	start[0] = LLVMAppendBasicBlockInContext(g->ctx, g->fn, "");

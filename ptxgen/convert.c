@@ -68,7 +68,7 @@ moved_word(Codegen *g, Op *o, ConvertPlan *p, int word, const int *lane)
 
 	for (int l = 0; l < WARP_SIZE; l++)
 		own = own && lane[l] == l;
-	m.v = word_get(g, o->in[0], word);
+	m.v = word_get(g, op_source(o), word);
 	if (own)
 		return m.v;
 	for (int i = 0; i < p->nmoved; i++)
@@ -226,11 +226,11 @@ convert_shared(Codegen *g, Op *o)
 {
 	Tile *t = tile_new(g, o->out[0]);
 	const Staging *tile = &o->lowering->staged;
-	const Layout *in = o->in[0]->type.layout;
+	const Layout *in = op_source(o)->type.layout;
 	int bits = staging_bits(tile, t->dtype), vec2 = tile->read.vec;
 	bool bytes = bits != dtype_info[t->dtype].bits;
 	DType each = bytes ? D_u8 : t->dtype;
-	StorePlan w = { .v = o->in[0], .map = in, .vec = tile->write.vec, .bytes = bytes };
+	StorePlan w = { .v = op_source(o), .map = in, .vec = tile->write.vec, .bytes = bytes };
 	LV *raw = lv_array(g, t->nreg);
 	int *pos = arena_alloc(g->a, sizeof *pos * (size_t)t->nreg);
 	Access *x;
@@ -279,5 +279,5 @@ emit_convert_layout(Codegen *g, Op *o)
 	t = tile_lazy(g, o, pull_convert, p);
 	p->from = arena_alloc(g->a, sizeof *p->from * (size_t)t->nreg);
 	for (int r = 0; r < t->nreg; r++)
-		find_origin(g, o->in[0]->type.layout, t->l, r, &p->from[r]);
+		find_origin(g, op_source(o)->type.layout, t->l, r, &p->from[r]);
 }

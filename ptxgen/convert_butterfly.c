@@ -21,10 +21,10 @@ staged(Codegen *g, Op *o, ExchangePlan *p, int stage, int w)
 	int bit, a, b;
 
 	if (stage == 0)
-		return word_get(g, o->in[0], w);
+		return word_get(g, op_source(o), w);
 	if (at[w])
 		return at[w];
-	bit = (int)p->x.reg[stage - 1] / tile_of(g, o->in[0])->epw;
+	bit = (int)p->x.reg[stage - 1] / tile_of(g, op_source(o))->epw;
 	a = w & ~bit;
 	b = w | bit;
 	lo = staged(g, o, p, stage - 1, a);
@@ -63,7 +63,7 @@ lanes_with(int bit)
 bool
 convert_exchange(Codegen *g, Op *o)
 {
-	const Type *in = &o->in[0]->type, *out = &o->out[0]->type;
+	const Type *in = &op_source(o)->type, *out = &o->out[0]->type;
 	ExchangePlan *p = NEW(g->a, ExchangePlan);
 	Tile *t;
 
@@ -71,7 +71,7 @@ convert_exchange(Codegen *g, Op *o)
 		return false;
 	t = tile_lazy(g, o, pull_exchange, p);
 	t->depth = p->x.n;
-	p->nword = tile_of(g, o->in[0])->nword;
+	p->nword = tile_of(g, op_source(o))->nword;
 	p->word = lv_array(g, (p->x.n + 1) * p->nword);
 	p->upper = lv_array(g, p->x.n);
 	for (int i = 0; i < p->x.n; i++)

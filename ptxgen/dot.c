@@ -173,7 +173,7 @@ own_positions(Codegen *g, const Val *acc, int d, const int64_t *by, int step, in
 static LV
 metadata(Codegen *g, const DotPlan *p, int i, int k)
 {
-	Val *v = p->o->in[3];
+	Val *v = mma_extra(p->o, 0);
 	int side = dot_side(p->o), group = k / p->turns;
 	LV *meta = &p->meta[i * p->nk / p->turns + group];
 	int64_t at[DIM_MAX] = { 0 };
@@ -190,7 +190,7 @@ metadata(Codegen *g, const DotPlan *p, int i, int k)
 static void
 scale_pull(Codegen *g, const DotPlan *p, int side, int64_t at, int64_t k, LV *out)
 {
-	Val *v = p->o->in[3 + side];
+	Val *v = mma_extra(p->o, side);
 	bool signs = dtype_info[v->type.dtype].codes != C_scale;
 	int64_t c[DIM_MAX] = { 0 };
 	Coord here;
@@ -244,7 +244,7 @@ instance(Codegen *g, DotPlan *p, int i, int j, int step)
 	pull_operand(g, p, 1, batch, p->n[j], at, p->swap ? in : in + p->a.nword);
 	for (int c = 0; c < p->c.nword; c++) {
 		word[c] = frag_word(g, &p->c, p->o->out[0], c, batch, p->m[i], p->n[j], p->row, p->col);
-		in[n + c] = p->acc[word[c]] ? p->acc[word[c]] : word_get(g, p->o->in[2], word[c]);
+		in[n + c] = p->acc[word[c]] ? p->acc[word[c]] : word_get(g, mma_acc(p->o), word[c]);
 	}
 	n += p->c.nword;
 	if (p->meta) {
@@ -266,7 +266,7 @@ instance(Codegen *g, DotPlan *p, int i, int j, int step)
 static void
 acc_init(Codegen *g, DotPlan *p, Tile *t)
 {
-	BUG_IF(g->a, tile_of(g, p->o->in[2])->nword != t->nword);
+	BUG_IF(g->a, tile_of(g, mma_acc(p->o))->nword != t->nword);
 	p->acc = t->word;
 }
 
@@ -274,7 +274,7 @@ static DotPlan
 plan_new(Codegen *g, Op *o, const Instr *inst)
 {
 	DotPlan p = { .o = o, .inst = inst, .swap = o->lowering->dot.swap };
-	DType ta = o->in[0]->type.dtype, tb = o->in[1]->type.dtype;
+	DType ta = mma_a(o)->type.dtype, tb = mma_b(o)->type.dtype;
 
 	BUG_IF(g->a, inst->ta != (p.swap ? tb : ta) || inst->tb != (p.swap ? ta : tb) ||
 	                     inst->acc != o->out[0]->type.dtype);
@@ -355,13 +355,13 @@ static void
 dot_fma(Codegen *g, Op *o)
 {
 	Tile *t = tile_new(g, o->out[0]);
-	DType ta = o->in[0]->type.dtype, tb = o->in[1]->type.dtype;
+	DType ta = mma_a(o)->type.dtype, tb = mma_b(o)->type.dtype;
 	int64_t nk = dot_k(o);
 	int m = dot_batch(o), n = m + 1;
 	LV *acc = lv_array(g, t->nreg);
 
 	for (int r = 0; r < t->nreg; r++)
-		acc[r] = elem_get(g, o->in[2], r);
+		acc[r] = elem_get(g, mma_acc(o), r);
 	for (int64_t k = 0; k < nk; k++) {
 		for (int r = 0; r < t->nreg; r++) {
 			int64_t x[DIM_MAX] = { 0 }, y[DIM_MAX] = { 0 };
@@ -371,9 +371,9 @@ dot_fma(Codegen *g, Op *o)
 			tile_index(t, r, y);
 			x[n] = y[m] = k;
 			a = cast_number(g, t->dtype, ta,
-			                elem_get(g, o->in[0], tile_reg(g, o->in[0], x)));
+			                elem_get(g, mma_a(o), tile_reg(g, mma_a(o), x)));
 			b = cast_number(g, t->dtype, tb,
-			                elem_get(g, o->in[1], tile_reg(g, o->in[1], y)));
+			                elem_get(g, mma_b(o), tile_reg(g, mma_b(o), y)));
 			acc[r] = product_add(g, t->dtype, a, b, acc[r]);
 		}
 	}

@@ -62,8 +62,8 @@ chosen_word(Codegen *g, LV *word, int nword, int at, int bits, LV which)
 static LV *
 row_words(Codegen *g, Op *o, const GatherPlan *p, int64_t base, LV lane, int *first, int *n)
 {
-	const Layout *l = o->in[0]->type.layout;
-	int epw = tile_of(g, o->in[0])->epw;
+	const Layout *l = lookup_table(o)->type.layout;
+	int epw = tile_of(g, lookup_table(o))->epw;
 	int64_t most = 0;
 	LV *word;
 
@@ -77,7 +77,7 @@ row_words(Codegen *g, Op *o, const GatherPlan *p, int64_t base, LV lane, int *fi
 
 		if (word[w - *first])
 			continue;
-		word[w - *first] = word_get(g, o->in[0], w);
+		word[w - *first] = word_get(g, lookup_table(o), w);
 		if (p->lanes)
 			word[w - *first] = shuffle_from(g, word[w - *first], lane);
 	}
@@ -90,11 +90,11 @@ gathered(Codegen *g, Op *o, int64_t r)
 {
 	const Tile *t = tile_of(g, o->out[0]);
 	const GatherPlan *p = t->plan;
-	const Layout *l = o->in[0]->type.layout;
-	const Type *table = &o->in[0]->type;
+	const Layout *l = lookup_table(o)->type.layout;
+	const Type *table = &lookup_table(o)->type;
 	int64_t c[DIM_MAX] = { 0 }, base;
 	int first, n;
-	LV index = elem_get(g, o->in[1], r), inside, lane, reg, x, *word;
+	LV index = elem_get(g, lookup_index(o), r), inside, lane, reg, x, *word;
 	LV end = LLVMConstInt(LLVMTypeOf(index), (uint64_t)p->n, 0);
 
 	inside = LLVMBuildICmp(g->b, LLVMIntULT, index, end, "");
@@ -104,7 +104,7 @@ gathered(Codegen *g, Op *o, int64_t r)
 	for (int d = 0; d < p->dim; d++)
 		c[d] = table->shape[d] == 1 ? 0 : c[d];
 	c[p->dim] = 0;
-	base = tile_reg(g, o->in[0], c);
+	base = tile_reg(g, lookup_table(o), c);
 	lane = LLVMBuildOr(g->b, p->rest, digits_on(g, l, p->dim, AX_lane, index), "");
 	reg = digits_on(g, l, p->dim, AX_reg, index);
 	if (base % t->epw)
@@ -137,7 +137,7 @@ void
 emit_gather(Codegen *g, Op *o)
 {
 	GatherPlan *p = NEW(g->a, GatherPlan);
-	const Type *table = &o->in[0]->type;
+	const Type *table = &lookup_table(o)->type;
 
 	p->dim = table->rank - 1;
 	p->n = table->shape[p->dim];

@@ -73,12 +73,12 @@ product_of(Codegen *g, const Op *ahead, const Val **tile)
 		for (int i = 0; (o->code == O_for || o->code == O_yield) && i < o->nin; i++)
 			if (o->in[i] == v) {
 				loop = o->code == O_for ? o : loop;
-				at = o->code == O_for ? i - 3 : i;
+				at = o->code == O_for ? i - IN_for_init : i;
 			}
 	BUG_IF(g->a, !loop || at < 0);
 	*tile = NULL;
 	for (Op *o = loop->blk[0]->first; o && !dot; o = o->next) {
-		if (o->code == O_prefetched && o->in[1] == loop->blk[0]->arg[1 + at])
+		if (o->code == O_prefetched && prefetched_fragments(o) == loop->blk[0]->arg[1 + at])
 			*tile = o->out[0];
 		if (o->code == O_dot && *tile)
 			dot = o;
@@ -144,18 +144,18 @@ emit_fragment_prefetch(Codegen *g, Op *o)
 	Op *dot = product_of(g, o, &tile);
 
 	first_words(g, dot, tile, t->nword, part);
-	load_close(g, o->in[0]->def, part);
+	load_close(g, op_source(o)->def, part);
 	for (int w = 0; w < t->nword; w++)
 		if (part[w])
-			t->word[w] = word_get(g, o->in[0], w);
+			t->word[w] = word_get(g, op_source(o), w);
 	t->part = part;
-	gen_seal(g, o->in[0]->def);
+	gen_seal(g, op_source(o)->def);
 }
 
 static void
 pull_begun(Codegen *g, Op *o, int w)
 {
-	Val *v = tile_has(tile_of(g, o->in[1]), w) ? o->in[1] : o->in[0];
+	Val *v = tile_has(tile_of(g, prefetched_fragments(o)), w) ? prefetched_fragments(o) : op_source(o);
 
 	tile_of(g, o->out[0])->word[w] = word_get(g, v, w);
 }
@@ -165,5 +165,5 @@ void
 emit_prefetched(Codegen *g, Op *o)
 {
 	tile_lazy(g, o, pull_begun, NULL);
-	gen_seal(g, o->in[0]->def);
+	gen_seal(g, op_source(o)->def);
 }

@@ -111,7 +111,7 @@ emit_print(Codegen *g, Op *o)
 void
 emit_assert(Codegen *g, Op *o)
 {
-	LV bad = LLVMBuildNot(g->b, scalar_get(g, o->in[0]), ""), arg[5];
+	LV bad = LLVMBuildNot(g->b, scalar_get(g, assert_cond(o)), ""), arg[5];
 	LLVMBasicBlockRef join = branch(g, LLVMBuildAnd(g->b, bad, one_thread(g), ""));
 
 	arg[0] = text_at(g, o->text);

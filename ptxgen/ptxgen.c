@@ -79,7 +79,7 @@ op_version(const Op *o, const Target *t)
 
 	if (o->code == O_dot && dot_is_sparse(o))
 		return PTX_SPARSE;
-	if (o->code == O_wgmma && o->in[0]->type.dtype != o->in[1]->type.dtype)
+	if (o->code == O_wgmma && mma_a(o)->type.dtype != mma_b(o)->type.dtype)
 		return PTX_MIXED;
 	if (o->code == O_store && red && red->kind == IK_red && red->bits >= 64 && red->features & T_RED_BF16)
 		return PTX_RED_VECTOR;

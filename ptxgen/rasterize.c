@@ -137,8 +137,8 @@ static void
 operand_block(Codegen *g, const Op *o, LV extent[3], LV block[3])
 {
 	for (int d = 0; d < 3; d++)
-		extent[d] = low_word(g, o->in[1 + d]);
-	block_of_number(g, low_word(g, o->in[0]), extent, block);
+		extent[d] = low_word(g, block_extent(o, d));
+	block_of_number(g, low_word(g, block_linear(o)), extent, block);
 }
 
 void

@@ -34,16 +34,16 @@ combine(Codegen *g, const Op *o, LV x, LV y)
 	if (o->code == O_reduce_sum)
 		like.code = O_add;
 	like.nin = 2;
-	return x ? elt_number(g, &like, o->in[0]->type.dtype, e) : y;
+	return x ? elt_number(g, &like, op_source(o)->type.dtype, e) : y;
 }
 
 /* Returns the op that defines o's operand, through a reshape. */
 static const Op *
 made_by(const Op *o)
 {
-	const Op *p = o->in[0]->def;
+	const Op *p = op_source(o)->def;
 
-	return p && p->code == O_reshape ? p->in[0]->def : p;
+	return p && p->code == O_reshape ? op_source(p)->def : p;
 }
 
 /* Returns the multiplication whose results o adds by fma, without rounding each; NULL if there is none. */
@@ -51,7 +51,7 @@ static const Op *
 summed_product(const Op *o)
 {
 	const Op *p = made_by(o);
-	bool fused = o->code == O_reduce_sum && p && p->code == O_mul && o->in[0]->type.dtype == D_f32 &&
+	bool fused = o->code == O_reduce_sum && p && p->code == O_mul && op_source(o)->type.dtype == D_f32 &&
 	             !IMM(p, exact);
 
 	return fused ? p : NULL;
@@ -64,18 +64,18 @@ combine_element(Codegen *g, const Op *o, LV x, int64_t r)
 	const Op *p = summed_product(o);
 
 	if (!x || !p)
-		return combine(g, o, x, elem_get(g, o->in[0], r));
+		return combine(g, o, x, elem_get(g, op_source(o), r));
 	Op like = *p;
 	LV e[3];
 
-	if (o->in[0]->def != p) {
+	if (op_source(o)->def != p) {
 		int64_t at[DIM_MAX] = { 0 }, in[DIM_MAX];
 
-		tile_index(tile_of(g, o->in[0]), (int)r, at);
-		r = tile_reg(g, source_coord(o->in[0]->def, at, in), in);
+		tile_index(tile_of(g, op_source(o)), (int)r, at);
+		r = tile_reg(g, source_coord(op_source(o)->def, at, in), in);
 	}
-	e[0] = elem_get(g, p->in[0], r);
-	e[1] = elem_get(g, p->in[1], r);
+	e[0] = elem_get(g, elt_lhs(p), r);
+	e[1] = elem_get(g, elt_rhs(p), r);
 	e[2] = x;
 
 	like.code = O_fma;
@@ -115,16 +115,16 @@ static LV
 reduce_warp(Codegen *g, Op *o, int64_t r)
 {
 	const ReducePlan *p = tile_of(g, o->out[0])->plan;
-	const Layout *l = o->in[0]->type.layout;
+	const Layout *l = op_source(o)->type.layout;
 	LV part[PARTIALS] = { NULL }, x;
 	int64_t index[DIM_MAX] = { 0 }, base;
 	int n = chains(g, o);
 
 	tile_index(tile_of(g, o->out[0]), r, index);
-	base = tile_reg(g, o->in[0], index);
+	base = tile_reg(g, op_source(o), index);
 	for (int i = 0; i < p->nstep; i++) {
 		part[i % n] = combine_element(g, o, part[i % n], base + p->step[i]);
-		gen_apart(g, o->in[0], 1);
+		gen_apart(g, op_source(o), 1);
 	}
 	x = part[0];
 	for (int i = 1; i < n && part[i]; i++)
@@ -258,7 +258,7 @@ void
 emit_reduce(Codegen *g, Op *o)
 {
 	ReducePlan *p = NEW(g->a, ReducePlan);
-	const Layout *l = o->in[0]->type.layout;
+	const Layout *l = op_source(o)->type.layout;
 
 	p->dim = (int)IMM(o, dim);
 	reduce_steps(g, p, l);

@@ -25,7 +25,7 @@ source_coord(const Op *o, const int64_t *c, int64_t *in)
 			in[IMM(o, dim)] += IMM(o, from);
 		} else if (c[IMM(o, dim)] >= x->shape[IMM(o, dim)]) {
 			in[IMM(o, dim)] -= x->shape[IMM(o, dim)];
-			return o->in[1];
+			return concat_second(o);
 		}
 		break;
 	default: /* reshape: row-major indices stay the same */
@@ -65,7 +65,7 @@ pull_same(Codegen *g, Op *o, int w)
 		tile_index(t, r, c);
 		BUG_IF(g->a, tile_reg(g, source_coord(o, c, in), in) != r);
 	}
-	t->word[w] = word_get(g, o->in[0], w);
+	t->word[w] = word_get(g, op_source(o), w);
 }
 
 void

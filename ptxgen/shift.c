@@ -31,7 +31,7 @@ line_elem(Codegen *g, Op *o, const ShiftPlan *p, int64_t *index, int64_t low, in
 	if (high < 0)
 		return NULL;
 	index[p->dim] = low + p->line.low * p->line.lanes * high;
-	return elem_get(g, o->in[0], tile_reg(g, o->in[0], index));
+	return elem_get(g, op_source(o), tile_reg(g, op_source(o), index));
 }
 
 static LV

@@ -99,13 +99,13 @@ sparse_element(Codegen *g, Op *o, int64_t r)
 	at = LLVMBuildAnd(g->b, at, const_i32(g, p->s.group - 1), "");
 	for (int q = 0; q < p->s.npos; q++) {
 		c[p->dim] = here / p->s.group * p->s.npos + q;
-		pos[q] = elem_get(g, o->in[1], tile_reg(g, o->in[1], c));
+		pos[q] = elem_get(g, sparse_positions(o), tile_reg(g, sparse_positions(o), c));
 	}
 	for (int j = 0; j < p->s.kept; j++) {
 		LV x;
 
 		c[p->dim] = here / p->s.group * p->s.kept + j;
-		x = elem_get(g, o->in[0], tile_reg(g, o->in[0], c));
+		x = elem_get(g, sparse_values(o), tile_reg(g, sparse_values(o), c));
 		x = LLVMBuildSelect(g->b, stands(g, p, pos, j, at), x, zero_of(g, d), "");
 		sum = sum ? sum_of(g, d, sum, x) : x;
 	}
@@ -125,7 +125,7 @@ emit_sparse_expand(Codegen *g, Op *o)
 	bool ok;
 
 	p->dim = (int)IMM(o, dim);
-	ok = sparse_of(&o->in[0]->type, &o->in[1]->type, p->dim, &p->s);
+	ok = sparse_of(&sparse_values(o)->type, &sparse_positions(o)->type, p->dim, &p->s);
 	BUG_IF(g->a, !ok);
 	p->lane = lane_index(g, o->out[0]->type.layout, p->dim);
 	tile_lazy(g, o, pull_sparse_expand, p);

@@ -211,7 +211,7 @@ adds(Codegen *g, const WgmmaEmit *p, int k, int i)
 {
 	if (k > 0)
 		return "1";
-	if (val_is_zero(p->o->in[2]))
+	if (val_is_zero(mma_acc(p->o)))
 		return "0";
 	return p->o->nin == 4 ? arena_printf(g->a, "$%d", i) : "1";
 }
@@ -237,7 +237,7 @@ instance(Codegen *g, WgmmaEmit *p, int i, int j, int k)
 	cons = nin == 2 ? "l,l" : "l";
 	if (add[0] == '$') {
 		cons = arena_printf(g->a, "%s,b", cons);
-		in[nin++] = scalar_get(g, p->o->in[3]);
+		in[nin++] = scalar_get(g, wgmma_keeps_acc(p->o));
 	}
 	d = register_list(g, p->web, &p->c, &p->o->out[0]->type, from);
 	asm_emit(g, wgmma_text(g->a, p->o->lowering, d, a, p->f[0].x ? "$1" : "$0", add), cons,
@@ -276,7 +276,7 @@ static void
 put_factor(Codegen *g, const Op *o, Val *v)
 {
 	const Tile *t = tile_of(g, v);
-	int along = v == o->in[0] ? 1 : 0;
+	int along = v == mma_a(o) ? 1 : 0;
 	int64_t from, n = product_part(o, &from);
 	LV *word = lv_array(g, t->nword);
 
@@ -301,8 +301,8 @@ put_operands(Codegen *g, const Op *fence)
 		if (o->code != O_wgmma)
 			continue;
 		web = file_web(g, o->out[0]);
-		if (file_web(g, o->in[2]) != web && !val_is_zero(o->in[2]))
-			web_put(g, web, words_of(g, o->in[2]));
+		if (file_web(g, mma_acc(o)) != web && !val_is_zero(mma_acc(o)))
+			web_put(g, web, words_of(g, mma_acc(o)));
 		if (held)
 			put_factor(g, o, held);
 	}

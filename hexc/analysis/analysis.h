@@ -27,8 +27,8 @@ bool view_names_once(const Op *view);
 /* Is dim d of this view in bounds of its tensor, up to view_within, whenever the op runs? d is a view dim:
  * dropped dims are not counted. Returns false if unknown. An alloc is in bounds. */
 bool view_in_bounds(Kernel *k, const Op *view, int d);
-/* As view_in_bounds, for dim d of the view's operand with start in[1 + d], dropped dims included. If it is
- * not in bounds there, accesses by the view must be predicated in full. */
+/* As view_in_bounds, for dim d of the view's operand with start view_start(view, d), dropped dims included.
+ * If it is not in bounds there, accesses by the view must be predicated in full. */
 bool view_operand_in_bounds(Kernel *k, const Op *view, int d);
 /* Returns the largest power of two (elements, <= cap) that divides the address of every row start in a global
  * view: the starts and, with more than one row, the strides of all dims but the contiguous one. Returns 1 if

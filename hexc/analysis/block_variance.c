@@ -43,7 +43,8 @@ shared_differs(Blocks *b, const Val *root)
 
 	for (const Op *o = walk_first(&w, b->k->body); o; o = walk_next(&w))
 		if (access_target(o) && view_root(access_target(o)) == root && !access_found(o) &&
-		    (o->code == O_copy ? view_differs(b, o->in[0]) : differs(b, o->in[0])) == DIFFERS_YES)
+		    (o->code == O_copy ? view_differs(b, copy_source(o)) : differs(b, store_value(o))) ==
+		            DIFFERS_YES)
 			most = DIFFERS_YES;
 	return most;
 }

@@ -28,7 +28,7 @@ check_tensor(Interp *it, const Param *p, const InterpArg *arg)
 			return false;
 		if (size < 0 || stride < 0)
 			return interp_error(it, INTERP_E_ARG, NULL,
-			                    "%s has size %lld and stride %lld in dim %d", p->name,
+			                    "%s has size %lld and stride %lld in dimension %d", p->name,
 			                    (long long)size, (long long)stride, d);
 		if (size == 0)
 			return true;
@@ -40,9 +40,9 @@ check_tensor(Interp *it, const Param *p, const InterpArg *arg)
 		last += span;
 	}
 	if (!arg->data)
-		return interp_error(it, INTERP_E_ARG, NULL, "%s is NULL, and has elements", p->name);
+		return interp_error(it, INTERP_E_ARG, NULL, "%s is NULL, but has elements", p->name);
 	if (last >= arg->count)
-		return interp_error(it, INTERP_E_ARG, NULL, "%s needs %lld elements, its buffer holds %lld",
+		return interp_error(it, INTERP_E_ARG, NULL, "%s needs %lld elements, but its buffer has %lld",
 		                    p->name, (long long)last + 1, (long long)arg->count);
 	return true;
 }
@@ -80,8 +80,8 @@ interp_check(Interp *it)
 			return false;
 		if (x)
 			continue;
-		interp_error(it, INTERP_E_ARG, NULL, "the kernel assumes %s",
-		             a->text ? a->text : "otherwise");
+		interp_error(it, INTERP_E_ARG, NULL, "assumption violated: %s",
+		             a->text ? a->text : "an unnamed condition");
 		it->src = a->src.line ? a->src : it->src;
 		return false;
 	}
@@ -100,7 +100,8 @@ interp_find_grid(Interp *it, int64_t grid[3])
 		if (!interp_scalar(it, last->in[i], &grid[i]))
 			return false;
 		if (grid[i] < 0 || grid[i] > INT32_MAX)
-			return interp_error(it, INTERP_E_ARG, last, "the grid has %lld blocks in dim %d",
+			return interp_error(it, INTERP_E_ARG, last, "the grid has %lld blocks in dimension "
+			                                            "%d",
 			                    (long long)grid[i], i);
 	}
 	return true;

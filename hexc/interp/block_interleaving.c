@@ -141,7 +141,7 @@ deadlock(Interleaving *t, Seat **at)
 	if (waiting > NAMED)
 		text_printf(&text, "; %d more wait", waiting - NAMED);
 	return interp_error(&(*at)->it, INTERP_E_FAULT, (*at)->it.loop,
-	                    "deadlock: %s, and no block is left that changes it", text.s);
+	                    "deadlock: %s, and no remaining block changes it", text.s);
 }
 
 static bool

@@ -92,7 +92,7 @@ eval_for(Interp *it, Op *o)
 	bool runs = i < hi && (!loop_ends_early(o) || slot_of(it, for_init(o, 0))->i[0]);
 
 	if (step <= 0)
-		return interp_error(it, INTERP_E_FAULT, o, "the step of a loop is %lld: it must be positive",
+		return interp_error(it, INTERP_E_FAULT, o, "loop step must be positive, got %lld",
 		                    (long long)step);
 	for (int c = 0; c < o->nout; c++)
 		slot_copy(it, runs ? b->arg[c + 1] : o->out[c], for_init(o, c));
@@ -147,7 +147,7 @@ static bool
 may_go_on(Interp *it, const Op *o)
 {
 	if (it->opt.max_ops && ++it->common->nop > it->opt.max_ops)
-		return interp_error(it, INTERP_E_LIMIT, o, "the budget of %llu ops is spent",
+		return interp_error(it, INTERP_E_LIMIT, o, "op budget of %llu exhausted",
 		                    (unsigned long long)it->opt.max_ops);
 	if (it->cancel && it->cancel(it->user))
 		return interp_error(it, INTERP_E_LIMIT, o, "cancelled");
@@ -168,7 +168,7 @@ is_left_out(const Interp *it, const Op *o)
 static void
 tell_value(Interp *it, const Op *o)
 {
-	const Val *v = o->nout == 1 && !o->blk[0] ? o->out[0] : o->code == O_store ? o->in[0] : NULL;
+	const Val *v = o->nout == 1 && !o->blk[0] ? o->out[0] : o->code == O_store ? store_value(o) : NULL;
 	const InterpValue *s;
 
 	if (!v || v->type.space == S_shared || v->type.space == S_global)
@@ -222,7 +222,8 @@ interp_go_on(Interp *it)
 			return true;
 		if (it->all.blocked)
 			return interp_error(it, INTERP_E_FAULT, it->all.blocked,
-			                    "deadlock: the block waits for a phase that nobody else can end");
+			                    "deadlock: the block waits for a phase that no other block can "
+			                    "complete");
 	}
 	return true;
 }
@@ -257,7 +258,7 @@ interp_scalar(Interp *it, const Val *v, int64_t *out)
 		if (!op_is(v->def, F_PURE) || v->type.space != S_scalar || v->def->code == O_block_id ||
 		    v->def->code == O_linear_block_id || v->def->code == O_block_in_grid)
 			return interp_error(it, INTERP_E_FAULT, v->def,
-			                    "a tensor's size must depend on parameters only");
+			                    "a tensor's size must only depend on parameters");
 		for (int i = 0; i < v->def->nin; i++)
 			if (!interp_scalar(it, v->def->in[i], NULL))
 				return false;

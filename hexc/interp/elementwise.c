@@ -322,7 +322,8 @@ operands(Interp *it, const Op *o, InterpValue *in[3], InterpValue **r)
 	for (int i = 0; i < o->nin; i++) {
 		in[i] = slot_of(it, o->in[i]);
 		if (in[i]->n != (*r)->n)
-			return interp_error(it, INTERP_E_FAULT, o, "internal: %s of tiles of different shape",
+			return interp_error(it, INTERP_E_FAULT, o, "internal: %s of tiles of different "
+			                                           "shapes",
 			                    op_info[o->code].name);
 	}
 	return true;
@@ -345,7 +346,7 @@ eval_arith(Interp *it, Op *o)
 		ok = int_op(o->code, d, r->n, r->i, in[0]->i, in[1] ? in[1]->i : NULL);
 		num_wrap_n(d, r->i, (size_t)r->n);
 	}
-	return ok || interp_error(it, INTERP_E_FAULT, o, "%s has no meaning for %s",
+	return ok || interp_error(it, INTERP_E_FAULT, o, "%s is not defined on %s",
 	                          op_info[o->code].name, dtype_info[d].name);
 }
 
@@ -385,7 +386,8 @@ eval_cast(Interp *it, Op *o)
 	if (!operands(it, o, in, &r))
 		return false;
 	cast_n(o->out[0]->type.dtype, op_source(o)->type.dtype, r, in[0]);
-	if (it->opt.noise && dtype_is_float(o->out[0]->type.dtype) && dtype_is_float(op_source(o)->type.dtype))
+	if (it->opt.noise && dtype_is_float(o->out[0]->type.dtype) &&
+	    dtype_is_float(op_source(o)->type.dtype))
 		for (int64_t j = 0; j < r->n; j++)
 			r->f[j] = num_round(o->out[0]->type.dtype,
 			                    interp_noise_sum(it, o->out[0]->type.dtype, in[0]->f[j], 1,

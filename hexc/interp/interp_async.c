@@ -49,8 +49,8 @@ phase_new(Interp *it, const Pending *p)
 static bool
 copy_in(Interp *it, Op *o)
 {
-	const Type *from = &o->in[0]->type;
-	const View *dst = slot_of(it, o->in[1])->view;
+	const Type *from = &copy_source(o)->type;
+	const View *dst = slot_of(it, copy_dest(o))->view;
 	Pending *p = pending_new(it, from);
 	bool ok;
 
@@ -60,13 +60,13 @@ copy_in(Interp *it, Op *o)
 		return false;
 	if (it->task->blank)
 		memset(p->val.f, 0, sizeof *p->val.f * (size_t)type_size(from));
-	else if (!interp_read(it, o, slot_of(it, o->in[0])->view, from, &p->val))
+	else if (!interp_read(it, o, slot_of(it, copy_source(o))->view, from, &p->val))
 		return false;
 	if (IMM(o, async) && it->opt.late && !it->opt.races)
 		return true;
 	it->task->npending--;
 	it->phase = p->barriers && it->opt.races ? phase_new(it, p) : NULL;
-	ok = interp_write(it, o, dst, &o->in[1]->type, &p->val, IMM(o, async) != 0);
+	ok = interp_write(it, o, dst, &copy_dest(o)->type, &p->val, IMM(o, async) != 0);
 	it->phase = NULL;
 	return ok;
 }
@@ -164,7 +164,7 @@ as_it_was(Interp *it, const AsyncRead *p)
 	if (memcmp(now->f, p->val.f, (size_t)n * sizeof *now->f) == 0)
 		return true;
 	return interp_error(it, INTERP_E_FAULT, p->op,
-	                    "%s reads shared memory that was written before it was waited for",
+	                    "%s read shared memory that was overwritten before the wait for it",
 	                    op_info[p->op->code].name);
 }
 
@@ -192,14 +192,14 @@ interp_read_done(Interp *it, ReadingList *r, int64_t pending)
 static bool
 copy_out(Interp *it, Op *o)
 {
-	const Type *t = &o->in[0]->type;
-	const View *src = slot_of(it, o->in[0])->view;
+	const Type *t = &copy_source(o)->type;
+	const View *src = slot_of(it, copy_source(o))->view;
 	InterpValue *x = interp_scratch(it, 0, type_size(t));
 
 	if (!interp_read(it, o, src, t, x))
 		return false;
 	interp_reading(it, &it->task->out, o, src, t, x);
-	return interp_write(it, o, slot_of(it, o->in[1])->view, &o->in[1]->type, x, false);
+	return interp_write(it, o, slot_of(it, copy_dest(o))->view, &copy_dest(o)->type, x, false);
 }
 
 bool

@@ -24,7 +24,7 @@ check_order(Interp *it, const Op *o, const int64_t *p, int64_t group)
 	if (p[0] < p[1] || (p[0] == 0 && p[1] == 0))
 		return true;
 	return interp_error(it, INTERP_E_FAULT, o,
-	                    "group %lld has the positions %lld and %lld: positions of a group must rise",
+	                    "group %lld has the positions %lld and %lld; positions of a group must increase",
 	                    (long long)group, (long long)p[0], (long long)p[1]);
 }
 
@@ -38,7 +38,7 @@ interp_sparse_expand(Interp *it, const Op *o, const Val *values, const Val *posi
 	Sparse s;
 
 	if (!sparse_of(t, &positions->type, dim, &s))
-		return interp_error(it, INTERP_E_FAULT, o, "values and positions do not fit");
+		return interp_error(it, INTERP_E_FAULT, o, "values and positions do not match");
 	for (int d = dim + 1; d < t->rank; d++)
 		inner *= t->shape[d];
 	memset(r->f, 0, sizeof *r->f * (size_t)r->n);
@@ -64,5 +64,6 @@ interp_sparse_expand(Interp *it, const Op *o, const Val *values, const Val *posi
 bool
 eval_sparse_expand(Interp *it, Op *o)
 {
-	return interp_sparse_expand(it, o, sparse_values(o), sparse_positions(o), (int)IMM(o, dim), slot_of(it, o->out[0]));
+	return interp_sparse_expand(it, o, sparse_values(o), sparse_positions(o), (int)IMM(o, dim),
+	                            slot_of(it, o->out[0]));
 }

@@ -265,7 +265,7 @@ read_shared(Interp *it, const Op *o, const Shared *s, const ViewRow *row, Interp
 
 		if (!s->init[from] && !it->opt.uninit)
 			return interp_error(it, INTERP_E_FAULT, o,
-			                    "element %lld of a shared tile is read, but nothing wrote it",
+			                    "read of uninitialized element %lld of a shared tile",
 			                    (long long)from);
 		if (s->watched && !race_access(it, o, s, from, false, false, at + j))
 			return false;
@@ -369,10 +369,10 @@ write_shared(Interp *it, const Op *o, Shared *s, const ViewRow *row, const Inter
 
 		if (s->watched && !race_access(it, o, s, to, true, async, at + j))
 			return false;
-		if (o->code == O_store && IMM(o, update) && s == slot_of(it, o->in[1])->view->shared) {
+		if (o->code == O_store && IMM(o, update) && s == slot_of(it, store_dest(o))->view->shared) {
 			if (!s->init[to] && !it->opt.uninit)
 				return interp_error(it, INTERP_E_FAULT, o,
-				                    "the update meets shared memory that nobody has written");
+				                    "atomic update of uninitialized shared memory");
 			update_shared(it, o, s, to, val, at + j);
 			continue;
 		}
@@ -476,14 +476,15 @@ interp_write(Interp *it, const Op *o, const View *v, const Type *t, const Interp
 bool
 eval_load(Interp *it, Op *o)
 {
-	return interp_read(it, o, slot_of(it, load_source(o))->view, &load_source(o)->type, slot_of(it, o->out[0]));
+	return interp_read(it, o, slot_of(it, load_source(o))->view, &load_source(o)->type,
+	                   slot_of(it, o->out[0]));
 }
 
 bool
 eval_store(Interp *it, Op *o)
 {
-	const Val *to = o->in[1], *found = access_found(o);
-	InterpValue *in = slot_of(it, o->in[0]), old = { .n = in->n }, *s;
+	const Val *to = store_dest(o), *found = access_found(o);
+	InterpValue *in = slot_of(it, store_value(o)), old = { .n = in->n }, *s;
 
 	if (!found)
 		return interp_write(it, o, slot_of(it, to)->view, &to->type, in, false);

@@ -18,7 +18,7 @@ reads_written(const Kernel *k, const Op *o)
 	const Param *p = global ? val_param(k, view_root(o->in[0])) : NULL;
 
 	if (o->code == O_store)
-		return IMM(o, update) && o->in[1]->type.space == S_global;
+		return IMM(o, update) && store_dest(o)->type.space == S_global;
 	return (o->code == O_load || o->code == O_copy) && p && p->written;
 }
 

@@ -178,8 +178,8 @@ enum { NO_THREAD = -1 };
 static int64_t
 holder(const Op *o, int64_t elt)
 {
-	const Val *tile = o->code == O_load ? o->out[0] : o->code == O_store ? o->in[0] : NULL;
-	const Val *mem = o->code == O_load ? load_source(o) : o->code == O_store ? o->in[1] : NULL;
+	const Val *tile = o->code == O_load ? o->out[0] : o->code == O_store ? store_value(o) : NULL;
+	const Val *mem = o->code == O_load ? load_source(o) : o->code == O_store ? store_dest(o) : NULL;
 	int64_t index[DIM_MAX];
 	Coord at;
 
@@ -216,7 +216,7 @@ updates(const Op *o, const void *owner)
 
 	if (o->code != O_store || IMM(o, update) == STORE_PLAIN)
 		return false;
-	root = view_root(o->in[1]);
+	root = view_root(store_dest(o));
 	if (root->type.space == S_global)
 		return ((const Param *)owner)->val == root;
 	return ((const Shared *)owner)->alloc == root->def;
@@ -273,7 +273,7 @@ static bool
 unseen(Interp *it, const Shadow *c, const Touch *t)
 {
 	return interp_error(it, INTERP_E_FAULT, t->o,
-	                    "%s reads memory that %s of line %u writes, with no proxy in front of the "
+	                    "%s reads memory that %s of line %u writes, with no proxy fence before the "
 	                    "barrier in between",
 	                    op_info[t->o->code].name, op_info[c->wop->code].name, c->wop->src.line);
 }
@@ -289,8 +289,8 @@ may_read(Interp *it, const Shadow *c, const Touch *t)
 		               not_landed(c) ? "writes, with no wait or" : "writes,");
 	if (c->owner && c->owner != t->owner)
 		return interp_error(it, INTERP_E_FAULT, t->o,
-		                    "%s reads shared memory that another tile, written by %s of line %u, "
-		                    "has taken",
+		                    "%s reads shared memory that is reused by another tile, written by %s "
+		                    "of line %u",
 		                    op_info[t->o->code].name, op_info[c->wop->code].name,
 		                    c->wop->src.line);
 	if (by_engine(t->o) && c->wop && by_threads(c->wop) && c->wtask == it->task &&
@@ -415,7 +415,7 @@ race_ends(Interp *it)
 	const ReadingList *r = &it->task->out;
 
 	return !r->n || interp_error(it, INTERP_E_FAULT, r->at[0].op,
-	                             "%s reads shared memory where its role ends: no wait is for it",
+	                             "%s still reads shared memory at the end of its role; missing wait",
 	                             op_info[r->at[0].op->code].name);
 }
 

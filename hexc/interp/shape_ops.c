@@ -144,7 +144,7 @@ find_block(Interp *it, Op *o, int64_t extent[3], int64_t block[3])
 		extent[d] = slot_of(it, block_extent(o, d))->i[0];
 		clusters = (extent[d] + cluster - 1) / cluster;
 		if (number < 0 || (clusters <= 0 && d < 2))
-			return interp_error(it, INTERP_E_FAULT, o, "there is no block %lld",
+			return interp_error(it, INTERP_E_FAULT, o, "block %lld does not exist",
 			                    (long long)number);
 		block[d] = (d == 2 ? number : number % clusters) * cluster + rank % cluster;
 		number = d == 2 ? number : number / clusters;
@@ -265,7 +265,8 @@ eval_concat(Interp *it, Op *o)
 	const Type *t = &o->out[0]->type;
 	InterpValue *r = slot_of(it, o->out[0]);
 	int d = (int)IMM(o, dim);
-	int64_t inner = inner_size(t, d), line = inner * t->shape[d], first = inner * concat_first(o)->type.shape[d];
+	int64_t inner = inner_size(t, d), line = inner * t->shape[d];
+	int64_t first = inner * concat_first(o)->type.shape[d];
 
 	for (int64_t j = 0; j < r->n; j++) {
 		int64_t at = j % line;

@@ -34,7 +34,7 @@ eval_mbarrier(Interp *it, Op *o)
 static const char *
 barrier_name(const Barriers *b)
 {
-	return b->op->out[0]->name ? b->op->out[0]->name : "a barrier";
+	return b->op->out[0]->name ? b->op->out[0]->name : "an mbarrier";
 }
 
 Barriers *
@@ -45,7 +45,7 @@ interp_barrier(Interp *it, const Op *o, int64_t *which)
 	*which = slot_of(it, op_slot(o))->i[0];
 	if (*which >= 0 && *which < b->n)
 		return b;
-	interp_error(it, INTERP_E_FAULT, o, "there is no barrier %lld of `%s`, which has %lld",
+	interp_error(it, INTERP_E_FAULT, o, "mbarrier %lld of `%s` is out of range [0, %lld)",
 	             (long long)*which, barrier_name(b), (long long)b->n);
 	return NULL;
 }
@@ -194,12 +194,12 @@ deadlock(Interp *it, const Op *o)
 			continue;
 		text_printf(&t, "%s", t.n ? ", " : "");
 		if (i)
-			text_printf(&t, "team %d", i - 1);
+			text_printf(&t, "consumer group %d", i - 1);
 		else
-			text_printf(&t, "the producer");
+			text_printf(&t, "producer warps");
 		say_waiting(it, &t, it->task->blocked);
 	}
-	return interp_error(it, INTERP_E_FAULT, o, "deadlock: %s", t.s ? t.s : "nobody goes on");
+	return interp_error(it, INTERP_E_FAULT, o, "deadlock: %s", t.s ? t.s : "no role can continue");
 }
 
 bool

@@ -646,7 +646,7 @@ bool view_has_steps(const Op *view);
 int64_t view_within(const Op *view, int d);
 /* Does the view extend past its operand along any dim? */
 bool view_is_longer(const Op *view);
-/* Is dim d of the view's operand indexed by an index tile, in[1 + d]? */
+/* Is dim d of the view's operand indexed by an index tile, view_start(view, d)? */
 bool view_gathers(const Op *view, int d);
 /* The first dim of the view that its index tiles span (-1: none), and the number of these dims. Each index
  * tile has the view's extent in such a dim, or 1. NULL or no view: no gather. */

@@ -5,13 +5,13 @@
 Val *
 access_source(const Op *o)
 {
-	return o->code == O_load || o->code == O_copy ? o->in[0] : NULL;
+	return o->code == O_load ? load_source(o) : o->code == O_copy ? copy_source(o) : NULL;
 }
 
 Val *
 access_target(const Op *o)
 {
-	return o->code == O_store || o->code == O_copy ? o->in[1] : NULL;
+	return o->code == O_store ? store_dest(o) : o->code == O_copy ? copy_dest(o) : NULL;
 }
 
 Val *
@@ -58,13 +58,13 @@ access_is_update(const Op *o)
 bool
 access_clears(const Op *o)
 {
-	return o->code == O_store && !access_is_update(o) && val_is_zero(o->in[0]);
+	return o->code == O_store && !access_is_update(o) && val_is_zero(store_value(o));
 }
 
 bool
 access_takes_words(const Op *o)
 {
-	return access_is_update(o) && dtype_info[o->in[0]->type.dtype].bits < 16;
+	return access_is_update(o) && dtype_info[store_value(o)->type.dtype].bits < 16;
 }
 
 /* Indexes shared memory by index tiles, whose elements any thread may have written. */
@@ -80,7 +80,7 @@ const Layout *
 access_owners(const Op *o)
 {
 	const Layout *l = o->code == O_load    ? o->out[0]->type.layout
-	                  : o->code == O_store ? o->in[0]->type.layout
+	                  : o->code == O_store ? store_value(o)->type.layout
 	                                       : NULL;
 
 	return l && !l->nrep && !op_access(o)->map && !access_is_update(o) && !is_gathered(o) ? l : NULL;

@@ -95,15 +95,15 @@ parse_head(Arena *a, PackReader *r, Pack *p, const char **why)
 	int64_t version;
 
 	if (!take_word(r, "hexc-pack"))
-		return pack_error(why, "it does not begin with `hexc-pack`");
+		return pack_error(why, "it does not start with `hexc-pack`");
 	if (!take_number(r, ' ', &version))
-		return pack_error(why, "a number of the version is missing behind `hexc-pack`");
+		return pack_error(why, "missing version number after `hexc-pack`");
 	if (version != PACK_VERSION)
-		return pack_error(why, arena_printf(a, "it is of version %lld, and %d is known",
+		return pack_error(why, arena_printf(a, "unsupported version %lld, expected %d",
 		                                    (long long)version, PACK_VERSION));
 	p->dtype = dtype_find(r->s, word_length(r));
 	if (p->dtype == D_COUNT)
-		return pack_error(why, "an element type is missing behind the version");
+		return pack_error(why, "missing element type after the version");
 	skip(r, word_length(r));
 	return true;
 }
@@ -117,11 +117,11 @@ parse_layout(Arena *a, PackReader *r, Pack *p, const char **why)
 	size_t at;
 
 	if (!take_word(r, "spread") || !take_number(r, ' ', &bit_order))
-		return pack_error(why, "`spread N` is missing behind the block");
+		return pack_error(why, "missing `spread N` after the block");
 	if (!take_word(r, "streams") || !take_number(r, ' ', &p->streams))
-		return pack_error(why, "`streams N` is missing behind the spread");
+		return pack_error(why, "missing `streams N` after the spread");
 	if (!take_word(r, "place") || !layout_parse(layout, r->s, (size_t)(r->end - r->s), &at))
-		return pack_error(why, "`place LAYOUT` is missing behind the streams");
+		return pack_error(why, "missing `place LAYOUT` after the streams");
 	p->bit_order = bit_order > 99 ? 1 : (int)bit_order; /* an invalid order */
 	p->layout = layout;
 	return true;
@@ -139,7 +139,7 @@ parse_some(Arena *a, const char *s, size_t n, bool open, Pack *out, const char *
 	if (!open || r.s < r.end) {
 		if (!take_word(&r, "block") || !take_number(&r, 'x', &p.block[0]) ||
 		    !take_number(&r, ' ', &p.block[1]))
-			return pack_error(why, "`block ROWSxCOLUMNS` is missing behind the element type");
+			return pack_error(why, "missing `block ROWSxCOLUMNS` after the element type");
 		if ((!open || r.s < r.end) && !parse_layout(a, &r, &p, why))
 			return false;
 	}
@@ -147,7 +147,7 @@ parse_some(Arena *a, const char *s, size_t n, bool open, Pack *out, const char *
 		return false;
 	normal = pack_text(a, &p); /* packs are compared by their texts */
 	if (strlen(normal) != n || memcmp(normal, s, n) != 0)
-		return pack_error(why, arena_printf(a, "it is written otherwise: `%s`", normal));
+		return pack_error(why, arena_printf(a, "not in canonical form; write `%s`", normal));
 	*out = p;
 	return true;
 }
@@ -194,21 +194,22 @@ pack_check(Arena *a, const Pack *p, const char **why)
 		return pack_error(why, arena_printf(a, "a block has 1 to %d elements", PACK_BLOCK_MAX));
 	n = p->block[0] * p->block[1];
 	if (n * bits % 32)
-		return pack_error(why, "a block is not a whole number of 32-bit words");
+		return pack_error(why, "a block is not a multiple of 32 bits");
 	if (!bit_order_valid((int)bits, p->bit_order))
-		return pack_error(why, "the spread is 0, 4, 8, 16, or an order for halves, 33 to 41");
+		return pack_error(why, "the spread must be 0, 4, 8, 16, or an order for halves, 33 to 41");
 	if (p->streams < 1 || n % p->streams)
-		return pack_error(why, "the streams do not share a block equally");
+		return pack_error(why, "the block's elements are not a multiple of the streams");
 	each = n / p->streams;
 	if (p->streams > 1 && each * bits % 128)
 		return pack_error(why, "a stream is not a multiple of 16 bytes");
 	if (p->bit_order && each % bit_order_unit((int)bits, p->bit_order))
-		return pack_error(why, "a stream is no whole number of groups of elements");
+		return pack_error(why, "a stream is not a multiple of the element groups of its spread");
 	if (l->ndim != 2 || layout_extent(l, 0) != p->block[0] || layout_extent(l, 1) != p->block[1] ||
 	    !layout_is_mem(l) || l->swizzle.bits || !layout_in_range(l))
-		return pack_error(why, "the place is no layout of a block's rows and columns");
+		return pack_error(why, "the place is not a layout of a block's rows and columns");
 	if (!is_bijection(a, p, n))
-		return pack_error(why, "the place has two elements in one position, or outside of the block");
+		return pack_error(why, "the place maps two elements to one position, or one outside the "
+		                       "block");
 	return true;
 }
 

@@ -159,7 +159,7 @@ check_axes(Arena *a, const Type *t, int warps)
 	if (t->space == S_reg && layout_cosize(l, AX_lane) > WARP_SIZE)
 		return "a layout on more than 32 lanes";
 	if (t->space == S_reg && layout_cosize(l, AX_warp) > warps)
-		return "a layout on more warps than the block has";
+		return "a layout on more warps than the block's";
 	return NULL;
 }
 
@@ -195,7 +195,7 @@ check_bit_order(Arena *a, const Type *t)
 		return arena_printf(a, "order %d", t->bit_order);
 	regs = t->layout ? layout_cosize(t->layout, AX_reg) : 0;
 	if (regs % bit_order_unit(bits, t->bit_order))
-		return arena_printf(a, "%lld elements of a lane, not whole words in order %d",
+		return arena_printf(a, "%lld elements/thread do not fill 32-bit registers in order %d",
 		                    (long long)regs,
 		                    t->bit_order);
 	return NULL;
@@ -210,7 +210,7 @@ type_check(Arena *a, const Type *t, int warps)
 	if ((int)t->dtype < 0 || t->dtype >= D_COUNT || (int)t->space < 0 || t->space > S_global)
 		return "no such element type or space";
 	if (t->space == S_global && dtype_info[t->dtype].use == U_temp)
-		return "an element type that is not kept in global memory";
+		return "an element type that is not allowed in global memory";
 	if (t->rank < 0 || t->rank > DIM_MAX || (t->space == S_scalar && t->rank != 0))
 		return "a rank out of range";
 	for (int d = 0; d < t->rank; d++) {
@@ -225,7 +225,7 @@ type_check(Arena *a, const Type *t, int warps)
 			return "more than 2^30 elements";
 	}
 	if (t->kept && t->space != S_reg)
-		return "kept, but not in registers";
+		return "pinned in registers, but not a register tile";
 	if (t->pinned && !t->layout)
 		return "pinned without a layout";
 	bad = t->layout ? check_layout(a, t, warps) : NULL;

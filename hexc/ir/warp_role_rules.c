@@ -191,9 +191,9 @@ may_take(const Rules *r, const Op *o, int i)
 static const char *
 missing(const Op *o, int i)
 {
-	return handed_to(o, i) ? "what a product under way makes changes its place, or is read again behind "
-	                         "here: a wait is missing"
-	                       : "it reads what a product under way makes: a wait is missing";
+	return handed_to(o, i) ? "the result of an asynchronous MMA in flight changes its registers, or is "
+	                         "read again later; missing wait"
+	                       : "reads the result of an asynchronous MMA in flight; missing wait";
 }
 
 /* Returns the last mbar_wait of the producers before o in the text; NULL: none. */
@@ -216,7 +216,7 @@ fills_behind(Block *producer, const Val *barrier, const Val *tile)
 	OpWalk w;
 
 	for (const Op *o = walk_first(&w, producer); o; o = walk_next(&w)) {
-		bool fills = o->code == O_copy && view_root(o->in[1]) == tile;
+		bool fills = o->code == O_copy && view_root(copy_dest(o)) == tile;
 		const Op *wait = fills ? wait_in_front(producer, o) : NULL;
 
 		if (wait && mbarrier_barrier(wait) == barrier)
@@ -261,8 +261,8 @@ check_release(Rules *r, const Flight *f, const Op *o)
 {
 	for (int i = 0; f->n && i < r->nproduct; i++)
 		if (flight_get(f, r->product[i]->out[0]) != DONE && reads_stage(r, r->product[i], o))
-			broken(r, o, "it hands over a stage that a product under way reads: a wait for it is "
-			             "missing in front");
+			broken(r, o, "releases a stage that an asynchronous MMA in flight reads; missing "
+			             "wait before it");
 }
 
 static void
@@ -330,11 +330,11 @@ check_barriers(Rules *r)
 		if (!x)
 			continue;
 		if (x->waits && !x->arrives)
-			broken(r, o, "it is waited for, but nobody arrives there");
+			broken(r, o, "mbarrier is awaited, but has no arrive");
 		else if (x->copies && !x->waits)
-			broken(r, o, "it tells of copies, but nobody waits for it");
+			broken(r, o, "mbarrier tracks copies, but is never awaited");
 		else if (x->waits & x->arrives & ~(r->k->teams > 1 ? 1u << ROLE_CONSUMER : 0))
-			broken(r, o, "one role arrives there and waits for it too");
+			broken(r, o, "one role both arrives at and awaits this mbarrier");
 	}
 }
 
@@ -350,9 +350,9 @@ check_copies(Rules *r)
 		if (o->code != O_copy || !op_mbar(o) || copy_arrival(o))
 			continue;
 		broken(r, o, arena_printf(r->k->unit->arena,
-		                          "no arrival at `%s` expects this copy: write an `arrive` behind "
+		                          "no `arrive` at `%s` expects this copy; write an `arrive` after "
 		                          "it in the same block, with the same slot",
-		                          name ? name : "a barrier"));
+		                          name ? name : "an mbarrier"));
 	}
 }
 
@@ -366,8 +366,8 @@ check_producer(Rules *r, Block *b)
 	for (Op *o = walk_first(&w, b); o; o = walk_next(&w))
 		for (int i = 0; i < o->nout; i++)
 			if (o->out[i]->type.space == S_reg && !op_is_index(o))
-				broken(r, o, "a tile in registers that is no index: "
-				             "the producer only copies");
+				broken(r, o, "a register tile other than indices in the producer role, "
+				             "which may only copy");
 }
 
 static void

@@ -160,7 +160,8 @@ lower_atomic_value(Lower *l, const Expr *e)
 	o = put_update(l, e, kind_of(e->name), &single);
 	if (!o)
 		return value_none();
-	found.v = single ? lower_element(l, e->src, store_old(o)) : (LoweredValue){ .kind = VK_view, .v = store_old(o) };
+	found.v = single ? lower_element(l, e->src, store_old(o))
+	                 : (LoweredValue){ .kind = VK_view, .v = store_old(o) };
 	return lower_load(l, found);
 }
 

@@ -210,7 +210,7 @@ count_stores(Kernel *k, const Param *p, const Op **view)
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		const Val *to = access_target(o);
 
-		if (!to || view_root(o->in[1]) != p->val)
+		if (!to || view_root(access_target(o)) != p->val)
 			continue;
 		n++;
 		*view = to->def && to->def->code == O_view && view_source(to->def) == p->val ? to->def : NULL;
@@ -235,8 +235,8 @@ check_written(Kernel *k, const Param *p)
 		const char *why;
 
 		if (!view_gathers(view, d) && view_step(view, d) == 1 &&
-		    cover_dim(k, p, d, view_start(view, d), at < 0 ? 1 : view->out[0]->type.shape[at], &why) ==
-		            COVER_some)
+		    cover_dim(k, p, d, view_start(view, d), at < 0 ? 1 : view->out[0]->type.shape[at],
+		              &why) == COVER_some)
 			diag_warn(k->unit->diag, DW_unwritten, view->src, "`%s` is out, but %s", p->name,
 			          why);
 	}
@@ -319,7 +319,7 @@ made_of(const Val *v, const Op *view, int *left)
 static void
 check_lost(Kernel *k, const Op *o)
 {
-	const Op *view = o->in[1]->def, *how = o->in[0]->def;
+	const Op *view = store_dest(o)->def, *how = store_value(o)->def;
 	const Param *p = view && view->code == O_view ? val_param(k, view_source(view)) : NULL;
 	int left = 400;
 	static const char *const name[] = { /* NULL: another op */
@@ -328,7 +328,8 @@ check_lost(Kernel *k, const Op *o)
 	};
 	const char *update = NULL;
 
-	if (!p || view_gather_dim(view) < 0 || !made_of(o->in[0], view, &left) || view_names_once(view))
+	if (!p || view_gather_dim(view) < 0 || !made_of(store_value(o), view, &left) ||
+	    view_names_once(view))
 		return;
 	while (how->code == O_cast)
 		how = op_source(how)->def;
@@ -384,12 +385,12 @@ check_blocks(Kernel *k)
 	OpWalk w;
 
 	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		const Param *p = o->code == O_store ? val_param(k, view_root(o->in[1])) : NULL;
-		const Op *view = p ? o->in[1]->def : NULL;
+		const Param *p = o->code == O_store ? val_param(k, view_root(store_dest(o))) : NULL;
+		const Op *view = p ? store_dest(o)->def : NULL;
 
 		if (!p || IMM(o, update) != STORE_PLAIN || !all_come(differs, o) ||
 		    (view && !all_same(differs, view->in + IN_view_start, view->nin - IN_view_start)) ||
-		    differs[o->in[0]->id] != DIFFERS_YES)
+		    differs[store_value(o)->id] != DIFFERS_YES)
 			continue;
 		diag_warn(k->unit->diag, DW_lost, o->src,
 		          "each block of the grid writes these elements of `%s`, in no order, and one of "

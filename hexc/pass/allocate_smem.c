@@ -207,7 +207,7 @@ find_liveness(Smem *s)
 		if (o->code == O_load)
 			access_buffer(s, o, load_source(o), false);
 		else if (o->code == O_store)
-			access_buffer(s, o, o->in[1], false);
+			access_buffer(s, o, store_dest(o), false);
 		else if (o->code == O_copy)
 			access_buffer(s, o, o->in[IMM(o, async) == COPY_OUT ? 0 : 1], IMM(o, async) != 0);
 		if (access_found(o))
@@ -358,7 +358,7 @@ too_much(const Smem *s, int64_t need)
 	Src src = s->item[0].op->src.line ? s->item[0].op->src : k->src;
 
 	diag_error(k->unit->diag, src,
-	           "kernel %s needs %lld bytes of shared memory, a block has %lld on %s: use %s", k->name,
+	           "kernel %s needs %lld bytes of shared memory, a block has %lld on %s; use %s", k->name,
 	           (long long)need, (long long)t->smem, t->name, tunable_hint(k));
 	for (int i = 0; i < s->n && i < NAMED; i++) {
 		const SmemBuffer *it = &s->item[i];

@@ -60,8 +60,8 @@ table_name(const Kernel *k, const Op *alloc)
 	OpWalk w;
 
 	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_store && o->in[1] == alloc->out[0])
-			return o->in[0]->name;
+		if (o->code == O_store && store_dest(o) == alloc->out[0])
+			return store_value(o)->name;
 	return NULL;
 }
 

@@ -55,7 +55,7 @@ block_async(Block *b)
 			settle(b, o, src);
 			pending = false;
 		}
-		if (ours && o->code == O_copy && !IMM(o, async) && o->in[0]->type.space == S_global) {
+		if (ours && o->code == O_copy && !IMM(o, async) && copy_source(o)->type.space == S_global) {
 			IMM_SET(o, async, 1);
 			src = o->src;
 			pending = changed = true;

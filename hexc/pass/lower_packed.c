@@ -51,8 +51,8 @@ find_tiles(Packed *p)
 
 	p->ours[p->root->id] = true;
 	for (Op *o = walk_first(&w, p->k->body); o; o = walk_next(&w))
-		if (o->code == O_copy && view_root(o->in[0]) == p->root)
-			p->ours[view_root(o->in[1])->id] = true;
+		if (o->code == O_copy && view_root(copy_source(o)) == p->root)
+			p->ours[view_root(copy_dest(o))->id] = true;
 	for (Op *o = walk_first(&w, p->k->body); o; o = walk_next(&w)) {
 		Val *to = access_target(o);
 
@@ -62,7 +62,7 @@ find_tiles(Packed *p)
 		if (to && view_root(to) == p->root && (o->code != O_store || IMM(o, update)))
 			return packed_error(p, o->src, "packed tensors do not support atomic updates");
 		if (to && to != p->root && is_ours(p, view_root(to)) && view_root(to) != p->root &&
-		    (o->code != O_copy || view_root(o->in[0]) != p->root))
+		    (o->code != O_copy || view_root(copy_source(o)) != p->root))
 			return packed_error(p, o->src, "its shared tile must not be used for other data");
 	}
 	return true;
@@ -107,9 +107,9 @@ check_slice(Packed *p, const Op *o)
 		if (step_of(p, o, 0, i) % b == 0)
 			continue;
 		diag_error(p->k->unit->diag, o->src,
-		           "`%s` is packed in blocks of %lld x %lld elements of %s, and this slice does not "
-		           "start and end with blocks in dimension %d: make its start and extent there "
-		           "multiples of %lld",
+		           "`%s` is packed in blocks of %lld x %lld elements of %s, and this slice is not "
+		           "aligned to blocks in dimension %d; make its start and extent there multiples "
+		           "of %lld",
 		           p->param->name, (long long)p->pack->block[0], (long long)p->pack->block[1],
 		           dtype_info[p->pack->dtype].name, i, (long long)b);
 		return false;
@@ -127,8 +127,8 @@ find_block(Packed *p)
 		if (o->code == O_load && is_ours(p, view_root(load_source(o))))
 			note_dot(p, o->out[0], &s);
 		if (o->nout == 1 && val_is_alias(o->out[0]) && is_ours(p, view_root(op_source(o))))
-			return packed_error(p, o->src, "a slice of another shape of it is of a register "
-			                               "tile");
+			return packed_error(p, o->src, "a slice of it under another shape is not supported "
+			                               "for register tiles");
 		if (o->code != O_view || !is_ours(p, view_root(view_source(o))))
 			continue;
 		if (view_source(o) != p->root && view_source(o)->def->code == O_view &&
@@ -251,8 +251,8 @@ rewrite(Packed *p, Op *o)
 	Type t = words->type;
 
 	if (o->code == O_copy) {
-		o->in[0] = words;
-		o->in[1] = words_of(p, o->in[1]);
+		o->in[IN_copy_source] = words;
+		o->in[IN_copy_dest] = words_of(p, copy_dest(o));
 		return;
 	}
 	t.space = S_reg;
@@ -268,7 +268,7 @@ rewrite(Packed *p, Op *o)
 static Val *
 cleared(Packed *p, Op *o, Val *tile)
 {
-	const Op *v = o->in[1]->def;
+	const Op *v = store_dest(o)->def;
 	int rank = tile->type.rank, n = 1;
 	Val *in[1 + DIM_MAX] = { tile };
 	int64_t dims = 0;
@@ -293,11 +293,11 @@ cleared(Packed *p, Op *o, Val *tile)
 static void
 rewrite_store(Packed *p, Op *o)
 {
-	Val *in[2], *words = full_slice(p, o, o->in[1]);
+	Val *in[2], *words = full_slice(p, o, store_dest(o));
 	Type t = words->type;
 
 	t.space = S_reg;
-	in[0] = cleared(p, o, o->in[0]);
+	in[0] = cleared(p, o, store_value(o));
 	in[1] = p->root;
 	in[0] = op_new(o->parent, o, O_pack, o->src, 2, in, 1, &t)->out[0];
 	in[1] = words;
@@ -363,7 +363,7 @@ lower_one(Packed *p)
 			rewrite(p, o);
 			if (load)
 				op_unlink(o);
-		} else if (o->code == O_store && view_root(o->in[1]) == p->root) {
+		} else if (o->code == O_store && view_root(store_dest(o)) == p->root) {
 			rewrite_store(p, o);
 			op_unlink(o);
 		}

@@ -313,7 +313,7 @@ bounds_block(Bounds *b, Block *blk)
 static bool
 clears_part(const Op *o)
 {
-	return access_clears(o) && view_root(o->in[1]) != o->in[1];
+	return access_clears(o) && view_root(store_dest(o)) != store_dest(o);
 }
 
 bool
@@ -329,9 +329,9 @@ pass_mask_bounds(Kernel *k)
 	grow(&b, k->nval);
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		if (o->code == O_copy)
-			b.copies[view_root(o->in[1])->id]++;
+			b.copies[view_root(copy_dest(o))->id]++;
 		else if (o->code == O_store && !clears_part(o))
-			b.stores[view_root(o->in[1])->id]++;
+			b.stores[view_root(store_dest(o))->id]++;
 	}
 	facts_keep(k);
 	bounds_block(&b, k->body);

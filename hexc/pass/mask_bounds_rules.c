@@ -134,8 +134,8 @@ edge_sparse_expand(Bounds *b, Op *o)
 	if (end && sparse_of(&sparse_values(o)->type, &sparse_positions(o)->type, d, &s) &&
 	    (val_fact(b->k, end).mult % s.npos || (from && val_fact(b->k, from).mult % s.npos)))
 		diag_error(b->k->unit->diag, o->src,
-		           "the edge of the positions may be within a group of %d: assume that their last "
-		           "dimension is a multiple of %d",
+		           "the positions may end within a group of %d; `assume` that their last dimension "
+		           "is a multiple of %d",
 		           s.npos, s.npos);
 	own = edge_of(b, sparse_values(o))->at[d];
 	first = edge_of(b, sparse_values(o))->from[d];
@@ -284,24 +284,24 @@ edge_shape(Bounds *b, Op *o)
 void
 edge_store(Bounds *b, Op *o)
 {
-	Val *tile = o->in[1];
+	Val *tile = store_dest(o);
 
 	if (tile->def && tile->def->code == O_alloc && tile->def->parent == o->parent &&
 	    !b->copies[tile->id] && b->stores[tile->id] == 1)
-		edge_set(b, tile, edge_of(b, o->in[0]));
+		edge_set(b, tile, edge_of(b, store_value(o)));
 }
 
 /* ... or of the only copy. */
 void
 edge_copy(Bounds *b, Op *o)
 {
-	Val *tile = o->in[1];
+	Val *tile = copy_dest(o);
 	TileBounds e;
 
 	if (!tile->def || tile->def->code != O_alloc || tile->def->parent != o->parent ||
 	    b->copies[tile->id] != 1 || b->stores[tile->id])
 		return;
-	e = edges_of_memory(b, o, o->in[0]);
+	e = edges_of_memory(b, o, copy_source(o));
 	edge_set(b, tile, &e);
 }
 

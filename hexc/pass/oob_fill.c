@@ -142,7 +142,7 @@ see_alloc(const OobFill *x, const Op *o)
 static void
 see_stored(const OobFill *x, const Op *o)
 {
-	const Val *mem = o->in[1];
+	const Val *mem = store_dest(o);
 	int64_t end[DIM_MAX];
 	bool exact;
 
@@ -155,8 +155,8 @@ see_stored(const OobFill *x, const Op *o)
 	for (int d = 0; mem->def && mem->def->code == O_view && d < mem->type.rank; d++)
 		if (d != view_gather_dim(mem->def))
 			shown(x->k, mem->def, d, &end[d], &exact);
-	if (o->in[0]->type.space == S_reg)
-		mark_observed(x, o->in[0], end);
+	if (store_value(o)->type.space == S_reg)
+		mark_observed(x, store_value(o), end);
 }
 
 /* ---- tiles ------------------------------------------------------------------------------------------- */

@@ -240,10 +240,10 @@ copy_shapes(const Kernel *k, const Type *t, int unit, int64_t vec, int d, int64_
 static bool
 is_shared_out(Kernel *k, const Op *o)
 {
-	const Op *view = o->code == O_copy ? pad_tensor_view(k, o->in[0]) : NULL;
+	const Op *view = o->code == O_copy ? pad_tensor_view(k, copy_source(o)) : NULL;
 
-	return view && IMM(o, async) <= COPY_GROUP && o->in[1]->type.space == S_shared &&
-	       o->in[1]->type.rank && !pad_is_fixed(k, o->in[0]) && view_unit_dim(k, view) >= 0;
+	return view && IMM(o, async) <= COPY_GROUP && copy_dest(o)->type.space == S_shared &&
+	       copy_dest(o)->type.rank && !pad_is_fixed(k, copy_source(o)) && view_unit_dim(k, view) >= 0;
 }
 
 /* Replaces the copy's views by longer ones if they distribute better over the threads. Returns false if o is
@@ -257,9 +257,9 @@ pad_copy(Kernel *k, Op *o)
 
 	if (!is_shared_out(k, o))
 		return false;
-	t = &o->in[1]->type;
-	unit = view_unit_dim(k, o->in[0]->def);
-	vec = min64(pad_widest(k, o->in[0], o->in[1], unit), pow2_part(t->shape[unit]));
+	t = &copy_dest(o)->type;
+	unit = view_unit_dim(k, copy_source(o)->def);
+	vec = min64(pad_widest(k, copy_source(o), copy_dest(o), unit), pow2_part(t->shape[unit]));
 	if (vec * dtype_grain(t->dtype) < 8)
 		return false;
 	copy_shapes(k, t, unit, vec, 0, shape, best, &least);

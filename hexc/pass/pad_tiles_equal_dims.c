@@ -73,7 +73,7 @@ pad_tensor_view(const Kernel *k, const Val *mem)
 Val *
 pad_moved(const Op *o)
 {
-	Val *tile = o->code == O_load ? o->out[0] : o->code == O_store ? o->in[0] : NULL;
+	Val *tile = o->code == O_load ? o->out[0] : o->code == O_store ? store_value(o) : NULL;
 
 	return tile && tile->type.space == S_reg && tile->type.rank ? tile : NULL;
 }

@@ -33,14 +33,14 @@ static Op *
 end_of(const uint32_t *uses, const Op *store)
 {
 	Val *tile = store->code == O_store && store->nin == 2 && IMM(store, update) == 0 && pad_moved(store)
-	                    ? all_of(uses, store->in[1])
+	                    ? all_of(uses, store_dest(store))
 	                    : NULL;
 
 	if (!tile || uses[tile->id] != 2)
 		return NULL;
 	for (Op *o = store->next; o; o = o->next)
 		if (o->code == O_load && pad_moved(o) && all_of(uses, load_source(o)) == tile)
-			return o->in[0] == store->in[1] ? NULL : o;
+			return load_source(o) == store_dest(store) ? NULL : o;
 	return NULL;
 }
 
@@ -66,8 +66,8 @@ pad_tie_detours(const Pad *p)
 
 	for (const Op *o = walk_first(&w, p->k->body), *load; o; o = walk_next(&w))
 		for (int d = 0; (load = end_of(uses, o)) != NULL && d < load->out[0]->type.rank; d++)
-			if (load->out[0]->type.shape[d] == o->in[0]->type.shape[d])
-				pad_tie_dim(p, load->out[0], d, o->in[0], d);
+			if (load->out[0]->type.shape[d] == store_value(o)->type.shape[d])
+				pad_tie_dim(p, load->out[0], d, store_value(o), d);
 }
 
 static bool
@@ -132,10 +132,11 @@ drop_detour(Kernel *k, const uint32_t *uses)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body), *load; o; o = walk_next(&w)) {
-		if (!(load = end_of(uses, o)) || memcmp(load->out[0]->type.shape, o->in[0]->type.shape,
-		                                        (size_t)o->in[0]->type.rank * sizeof(int64_t)) != 0)
+		if (!(load = end_of(uses, o)) ||
+		    memcmp(load->out[0]->type.shape, store_value(o)->type.shape,
+		           (size_t)store_value(o)->type.rank * sizeof(int64_t)) != 0)
 			continue;
-		val_replace(k, load->out[0], o->in[0]);
+		val_replace(k, load->out[0], store_value(o));
 		op_unlink(load);
 		op_unlink(o);
 		return true;

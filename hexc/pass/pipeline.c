@@ -42,7 +42,7 @@ written_in(const Pipe *p, const Val *tile)
 	if (!par || !par->written)
 		return par == NULL;
 	for (Op *o = walk_first(&w, p->body); o; o = walk_next(&w))
-		if (o->code == O_store && view_root(o->in[1]) == tile)
+		if (o->code == O_store && view_root(store_dest(o)) == tile)
 			return true;
 	return false;
 }
@@ -125,13 +125,13 @@ fill_ok(const Pipe *p, const Op *alloc)
 	if (p->stages > 1 && tile->type.rank == DIM_MAX)
 		return false; /* no dim left for the stages */
 	for (Op *o = walk_first(&w, p->body); o; o = walk_next(&w)) {
-		if (o->code == O_copy && view_root(o->in[1]) == tile) {
-			if (o->parent != p->body || read || val_is_alias(view_base(o->in[1])) ||
-			    !movable(p, o->in[0], tile) ||
-			    !movable(p, o->in[1], tile) || written_in(p, view_root(o->in[0])))
+		if (o->code == O_copy && view_root(copy_dest(o)) == tile) {
+			if (o->parent != p->body || read || val_is_alias(view_base(copy_dest(o))) ||
+			    !movable(p, copy_source(o), tile) ||
+			    !movable(p, copy_dest(o), tile) || written_in(p, view_root(copy_source(o))))
 				return false;
 			filled = true;
-		} else if (o->code == O_store && view_root(o->in[1]) == tile) {
+		} else if (o->code == O_store && view_root(store_dest(o)) == tile) {
 			if (!filled)
 				return false;
 			read = true;
@@ -202,7 +202,8 @@ pipe_loop(Kernel *k, Op *loop)
 	pipe_open(&p, k, loop);
 	IMM_SET(loop, loop, FOR_PLAIN);
 	if (p.stages > STAGES_MAX) {
-		diag_error(k->unit->diag, loop->src, "%lld stages: a pipeline loop has at most %d",
+		diag_error(k->unit->diag, loop->src, "%lld stages exceed the maximum of %d for a pipeline "
+		                                     "loop",
 		           (long long)p.stages, STAGES_MAX);
 		return;
 	}

@@ -87,10 +87,10 @@ issue_ring(const Pipe *p, const StageBuffers *r, Block *b, Op *at, Val *iv, Val 
 	for (Op *o = p->body->first; o; o = o->next) {
 		Val *in[2];
 
-		if (o->code != O_copy || view_root(o->in[1]) != tile)
+		if (o->code != O_copy || view_root(copy_dest(o)) != tile)
 			continue;
-		in[0] = move_val(&m, o->in[0]);
-		in[1] = move_val(&m, o->in[1]);
+		in[0] = move_val(&m, copy_source(o));
+		in[1] = move_val(&m, copy_dest(o));
 		IMM_SET(op_new(b, at, O_copy, o->src, 2, in, 0, NULL), async, 1);
 	}
 }
@@ -129,7 +129,7 @@ ring_replace(const Pipe *p, const StageBuffers *r)
 
 	for (Op *o = p->body->first, *next; o; o = next) {
 		next = o->next;
-		if (o->code == O_copy && view_root(o->in[1]) == tile)
+		if (o->code == O_copy && view_root(copy_dest(o)) == tile)
 			op_unlink(o);
 	}
 	if (p->stages > 1)

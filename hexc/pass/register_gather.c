@@ -166,7 +166,8 @@ table_fits(const Kernel *k, const Op *alloc)
 		for (int i = 0; i < o->nin; i++) {
 			if (o->in[i] != mem)
 				continue;
-			if (o->code == O_store && i == 1 && !IMM(o, update) && o->in[0]->type.space == S_reg)
+			if (o->code == O_store && i == 1 && !IMM(o, update) &&
+			    store_value(o)->type.space == S_reg)
 				stores++;
 			else if (o->code == O_view && i == 0 && is_read_along(k, o))
 				views++;
@@ -375,10 +376,10 @@ table_gather(Kernel *k, Op *alloc)
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		const Op *view = o->code == O_load ? load_source(o)->def : NULL;
 
-		if (o->code == O_store && o->in[1] == alloc->out[0])
+		if (o->code == O_store && store_dest(o) == alloc->out[0])
 			store = o;
 		if (view && view->code == O_view && view_source(view) == alloc->out[0])
-			gather(k, o, store->in[0]);
+			gather(k, o, store_value(store));
 	}
 	op_unlink(store);
 }

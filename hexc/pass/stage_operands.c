@@ -264,7 +264,7 @@ user_of(Kernel *k, const Op *alloc, OpCode code, int i)
 const char *
 operand_name(Kernel *k, const Op *alloc)
 {
-	const Val *x = user_of(k, alloc, O_store, 1)->in[0], *of = carried(x, DEPTH);
+	const Val *x = store_value(user_of(k, alloc, O_store, IN_store_dest)), *of = carried(x, DEPTH);
 
 	if (x->name || !of || !of->name)
 		return x->name;
@@ -277,7 +277,7 @@ operand_direct(Kernel *k, Op *alloc)
 	Op *store = user_of(k, alloc, O_store, 1), *load;
 
 	while ((load = user_of(k, alloc, O_load, 0)) != NULL) {
-		val_replace(k, load->out[0], store->in[0]);
+		val_replace(k, load->out[0], store_value(store));
 		op_unlink(load);
 	}
 	op_unlink(store);

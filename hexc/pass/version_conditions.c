@@ -16,7 +16,7 @@ Op *
 moved_by(const Op *o)
 {
 	const Val *mem = o->code == O_load || o->code == O_copy     ? o->in[0]
-	                 : o->code == O_store && !IMM(o, update) ? o->in[1]
+	                 : o->code == O_store && !IMM(o, update) ? store_dest(o)
 	                                                         : NULL;
 
 	if (mem && mem->def && view_is_longer(mem->def))

@@ -118,7 +118,7 @@ require_indices(Solve *s, Val *mem, const Layout *map)
 	for (int d = l.ndim - 1; d >= 0; d--)
 		if (!view_is_gathered(view, d) && !(layout_reduce(&l, &l, d) && layout_drop_dim(&l, &l, d)))
 			return;
-	for (int d = 0; d < view->in[0]->type.rank; d++)
+	for (int d = 0; d < view_source(view)->type.rank; d++)
 		if (view_gathers(view, d))
 			require_tile(s, view, 1 + d, l);
 }

@@ -75,7 +75,7 @@ view_ok(Rotate *r, Val *v)
 		return false;
 	if (rotate_outside(r, v))
 		return count_writes(r, view_root(v), &spare) == 0;
-	if (!o || o->code != O_view || !rotate_outside(r, o->in[0]))
+	if (!o || o->code != O_view || !rotate_outside(r, view_source(o)))
 		return false;
 	for (int i = 1; i < o->nin; i++) {
 		int at = rotate_carried(r, o->in[i]);
@@ -147,7 +147,7 @@ operand_ok(Rotate *r, const Val *v, int depth)
 		Op *load = v->def;
 
 		if (v->type.space != S_reg || uses(r, v) != 1 || stages(r, o) || bit_order(r, v) ||
-		    !view_ok(r, o->in[0]))
+		    !view_ok(r, load_source(o)))
 			return false;
 		VEC_PUSH(r->k->unit->arena, r->load, r->nload, r->cap, load);
 		return true;

@@ -24,9 +24,9 @@ visit_for(GridDependence *g, const Op *o)
 {
 	const Block *body = o->blk[0];
 
-	depends(g, body->arg[0], g->of[o->in[0]->id] | g->of[o->in[2]->id]);
+	depends(g, body->arg[0], g->of[for_lo(o)->id] | g->of[for_step(o)->id]);
 	for (int i = 0; i < o->nout; i++)
-		depends(g, body->arg[1 + i], g->of[o->in[3 + i]->id]);
+		depends(g, body->arg[1 + i], g->of[for_init(o, i)->id]);
 	visit_block(g, body);
 	for (int i = 0; i < o->nout; i++) {
 		depends(g, body->arg[1 + i], g->of[body->last->in[i]->id]);
@@ -40,7 +40,7 @@ visit_regions(GridDependence *g, const Op *o)
 	for (int b = 0; b < 2 && o->blk[b]; b++) {
 		visit_block(g, o->blk[b]);
 		for (int i = 0; i < o->nout; i++)
-			depends(g, o->out[i], g->of[o->in[0]->id] | g->of[o->blk[b]->last->in[i]->id]);
+			depends(g, o->out[i], g->of[if_cond(o)->id] | g->of[o->blk[b]->last->in[i]->id]);
 	}
 }
 

@@ -116,7 +116,7 @@ instr_store_kind(const Op *store)
 	};
 	bool update = IMM(store, update) != STORE_PLAIN;
 
-	return kind[store->in[1]->type.space == S_shared][update + (access_found(store) != NULL)];
+	return kind[store_dest(store)->type.space == S_shared][update + (access_found(store) != NULL)];
 }
 
 bool

@@ -9,7 +9,7 @@ static bool
 scales_fit(const Instr *in, const Op *dot)
 {
 	for (int i = 0; i < 2; i++)
-		if (dot->in[3 + i]->type.dtype != in->scale || dot_block(dot, i) != in->k / in->scales)
+		if (mma_extra(dot, i)->type.dtype != in->scale || dot_block(dot, i) != in->k / in->scales)
 			return false;
 	return true;
 }
@@ -29,14 +29,14 @@ instr_fits(const Instr *in, bool swap, const Op *dot, const Target *t)
 	    (sparse && (swap != (dot_side(dot) == 1) || !instr_takes(in, dot))))
 		return false;
 	return instr_on(in, t) && in->acc == dot->out[0]->type.dtype &&
-	       (swap ? in->tb : in->ta) == dot->in[0]->type.dtype &&
-	       (swap ? in->ta : in->tb) == dot->in[1]->type.dtype;
+	       (swap ? in->tb : in->ta) == mma_a(dot)->type.dtype &&
+	       (swap ? in->ta : in->tb) == mma_b(dot)->type.dtype;
 }
 
 bool
 instr_takes(const Instr *in, const Op *dot)
 {
-	const Type *p = &dot->in[3]->type;
+	const Type *p = &mma_extra(dot, 0)->type;
 	int64_t places = dot_k(dot) / p->shape[1 - dot_side(dot)];
 
 	switch (dtype_info[in->ta].bits) {

@@ -23,7 +23,7 @@ comes_alike(const MulticastQuery *c, const Op *o)
 
 	for (int i = 0; i < 2 && o->blk[i]; i++)
 		waits = waits || meets(o->blk[i]);
-	for (int i = 0; waits && i < (o->code == O_for ? 3 : o->nin); i++)
+	for (int i = 0; waits && i < (o->code == O_for ? IN_for_init : o->nin); i++)
 		if (share_depends(c, o->in[i]))
 			return false;
 	return true;
@@ -43,7 +43,8 @@ grid_loop(const Op *o)
 {
 	Op *loop = o->parent->owner;
 
-	while (loop && !(loop->code == O_for && loop->in[0]->def && loop->in[0]->def->code == O_linear_block_id))
+	while (loop && !(loop->code == O_for && for_lo(loop)->def &&
+	                 for_lo(loop)->def->code == O_linear_block_id))
 		loop = loop->parent->owner;
 	return loop;
 }
@@ -54,7 +55,7 @@ is_numbered(const Op *o)
 {
 	const Op *loop = grid_loop(o);
 
-	return o->nin && loop && o->in[0] == loop->blk[0]->arg[0];
+	return o->nin && loop && block_linear(o) == loop->blk[0]->arg[0];
 }
 
 static const char *
@@ -128,11 +129,12 @@ leave_of(const Op *o)
 bool
 share_by_boxes(const MulticastQuery *c, const Op *o, const TensorMap *m)
 {
-	return type_size(&o->in[0]->type) / box_elements(m) % c->blocks == 0;
+	return type_size(&copy_source(o)->type) / box_elements(m) % c->blocks == 0;
 }
 
 bool
 share_copy_fits(const MulticastQuery *c, const Op *o, const TensorMap *m)
 {
-	return !share_depends(c, o->in[0]) && leave_of(o) && (share_by_boxes(c, o, m) || share_cut(c, m));
+	return !share_depends(c, copy_source(o)) && leave_of(o) &&
+	       (share_by_boxes(c, o, m) || share_cut(c, m));
 }

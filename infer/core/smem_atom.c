@@ -11,8 +11,8 @@ whole_from(const Val *v)
 {
 	int first = 0;
 
-	for (; v->def && v->def->code == O_view; v = v->def->in[0]) {
-		const Type *t = &v->type, *of = &v->def->in[0]->type;
+	for (; v->def && v->def->code == O_view; v = view_source(v->def)) {
+		const Type *t = &v->type, *of = &view_source(v->def)->type;
 
 		int dropped = of->rank - t->rank;
 
@@ -114,7 +114,7 @@ const char *
 map_refusal(Kernel *k, const Val *mem)
 {
 	const Op *view = mem->def;
-	const Param *p = view && view->code == O_view ? val_param(k, view->in[0]) : NULL;
+	const Param *p = view && view->code == O_view ? val_param(k, view_source(view)) : NULL;
 	int bits = dtype_info[mem->type.dtype].bits, unit;
 
 	if (!p || view_gather_dim(view) >= 0)
@@ -125,12 +125,12 @@ map_refusal(Kernel *k, const Val *mem)
 		return "its slice of the tensor is strided";
 	if (bits < 8 || dtype_pieces(mem->type.dtype) > 1)
 		return "its elements are smaller than a byte";
-	if (view->in[0]->type.rank > MAP_RANK_MAX)
+	if (view_source(view)->type.rank > MAP_RANK_MAX)
 		return "the tensor has more than 5 dimensions";
 	unit = view_unit_dim(k, view);
 	if (unit < 0)
 		return "none of its dimensions is contiguous";
-	for (int d = 0; d < view->in[0]->type.rank; d++)
+	for (int d = 0; d < view_source(view)->type.rank; d++)
 		if (d != view_operand_dim(view, unit) &&
 		    val_fact_at(k, view, p->stride[d]).mult * bits % (8 * MAP_GRAIN))
 			return arena_printf(k->unit->arena,

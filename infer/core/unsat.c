@@ -78,7 +78,7 @@ infer_error_tensor(Solve *s, Val *mem)
 void
 infer_error_half_bytes(Solve *s, const Op *o, const Layout *l, int unit)
 {
-	const Type *t = &o->in[0]->type;
+	const Type *t = &store_value(o)->type;
 	int64_t next = 1;
 
 	for (int d = unit < 0 ? t->rank - 1 : unit; ++d < t->rank;)
@@ -92,7 +92,7 @@ infer_error_half_bytes(Solve *s, const Op *o, const Layout *l, int unit)
 		"whose starts and extents are also multiples",
 		dtype_info[t->dtype].name, elem_words(s, t, 0), coord_text(s, l, t, 0),
 		elem_words(s, t, next), coord_text(s, l, t, next), 8 / dtype_grain(t->dtype));
-	infer_error_tensor(s, o->in[1]);
+	infer_error_tensor(s, store_dest(o));
 }
 
 void
@@ -101,9 +101,9 @@ infer_error_no_red(Solve *s, const Op *o)
 	static const char *const name[STORE_KINDS] = { "",           "atomic_add", "atomic_max", "atomic_min",
 		                                         "atomic_and", "atomic_or",  "atomic_xor",
 		                                         "atomic_swap", "atomic_cas" };
-	DType d = o->in[0]->type.dtype;
+	DType d = store_value(o)->type.dtype;
 	int kind = dtype_info[d].kind;
-	bool shared = o->in[1]->type.space == S_shared;
+	bool shared = store_dest(o)->type.space == S_shared;
 	const char *use = "f32";
 
 	if (kind != K_flt)
@@ -111,6 +111,6 @@ infer_error_no_red(Solve *s, const Op *o)
 	infer_error(s, o->src, "%s has no %s of %s%s; keep that %s in %s, and cast it %s",
 	            s->k->unit->target->name, name[IMM(o, update)], dtype_info[d].name,
 	            o->nin == 3 && IMM(o, update) < STORE_SWAP ? " with a value" : "",
-	            shared ? "tile" : "tensor", use, shared ? "behind" : "in another kernel");
-	infer_error_tensor(s, o->in[1]);
+	            shared ? "tile" : "tensor", use, shared ? "afterwards" : "in another kernel");
+	infer_error_tensor(s, store_dest(o));
 }

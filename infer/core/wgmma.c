@@ -158,7 +158,8 @@ wgmma_only(const Op *loop, int i)
 	for (Op *o = walk_first(&w, loop->blk[0]); o; o = walk_next(&w))
 		for (int j = 0; j < o->nin; j++) {
 			uses += o->in[j] == sum;
-			if (o->in[j] == sum && j == 2 && o->code == O_wgmma && o->parent == loop->blk[0])
+			if (o->in[j] == sum && j == IN_mma_acc && o->code == O_wgmma &&
+			    o->parent == loop->blk[0])
 				product = o;
 		}
 	return uses == 1 ? product : NULL;
@@ -169,10 +170,10 @@ static bool
 is_where_it_ran(const Op *loop, const Block *b)
 {
 	for (; b && b != loop->parent && b->owner; b = b->owner->parent) {
-		const Op *ran = b->owner->code == O_if ? b->owner->in[0]->def : NULL;
+		const Op *ran = b->owner->code == O_if ? if_cond(b->owner)->def : NULL;
 
-		if (ran && b == b->owner->blk[0] && ran->code == O_lt && ran->in[0] == loop->in[0] &&
-		    ran->in[1] == loop->in[1])
+		if (ran && b == b->owner->blk[0] && ran->code == O_lt && elt_lhs(ran) == for_lo(loop) &&
+		    elt_rhs(ran) == for_hi(loop))
 			return true;
 	}
 	return false;
@@ -182,11 +183,11 @@ bool
 wgmma_begins(const Op *loop, int i)
 {
 	const Op *product = wgmma_only(loop, i);
-	const Op *later = product && product->nin == 4 ? product->in[3]->def : NULL;
+	const Op *later = product && product->nin == 4 ? wgmma_keeps_acc(product)->def : NULL;
 	OpWalk w;
 
-	if (!later || !val_is_zero(loop->in[3 + i]) || later->code != O_lt ||
-	    later->in[0] != loop->in[0] || later->in[1] != loop->blk[0]->arg[0])
+	if (!later || !val_is_zero(for_init(loop, i)) || later->code != O_lt ||
+	    elt_lhs(later) != for_lo(loop) || elt_rhs(later) != loop->blk[0]->arg[0])
 		return false;
 	for (const Op *o = walk_first(&w, loop->parent); o; o = walk_next(&w))
 		for (int j = 0; j < o->nin; j++)

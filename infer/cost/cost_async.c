@@ -12,10 +12,10 @@ void
 cost_wgmma(const Solve *s, const Op *o, Res *r)
 {
 	const DotChoice *c = s->sol->plan.dot[s->dot_at[o->id]];
-	double work = (double)type_size(&o->out[0]->type) * (double)type_size(&o->in[0]->type) /
+	double work = (double)type_size(&o->out[0]->type) * (double)type_size(&mma_a(o)->type) /
 	              (double)o->out[0]->type.shape[0];
 	double instances = work / ((double)c->inst->m * c->n * c->inst->k);
-	double read = ((double)c->n + (c->inst->a ? 0 : c->inst->m)) * c->inst->k * bits_of(o->in[1]) / 8;
+	double read = ((double)c->n + (c->inst->a ? 0 : c->inst->m)) * c->inst->k * bits_of(mma_b(o)) / 8;
 
 	r->unit[R_mma] += work / wgmma_rate(s->rates, c->inst->ta);
 	r->unit[R_smem] += instances * read / SHARED_BYTES;
@@ -27,7 +27,7 @@ cost_wgmma(const Solve *s, const Op *o, Res *r)
 void
 cost_boxes(const Solve *s, const Op *o, Res *r)
 {
-	const Val *mem = o->in[0]->type.space == S_global ? o->in[0] : o->in[1];
+	const Val *mem = copy_source(o)->type.space == S_global ? copy_source(o) : copy_dest(o);
 
 	r->unit[R_gmem] += tile_sectors(s, mem->def, &mem->type) * SECTOR_BYTES / memory_rate(s, mem->def);
 	r->unit[R_smem] += (double)type_size(&mem->type) * bits_of(mem) / (8 * SHARED_BYTES);
@@ -86,7 +86,7 @@ often(const Op *o)
 Res
 fill_of(const Solve *s, const Op *wait)
 {
-	const Val *at = wait->in[0];
+	const Val *at = mbarrier_barrier(wait);
 	double waits = 0;
 	Res sum = { 0 };
 
@@ -106,7 +106,7 @@ fill_of(const Solve *s, const Op *wait)
 double
 fill_wait(const Solve *s, const Op *wait)
 {
-	const Val *at = wait->in[0];
+	const Val *at = mbarrier_barrier(wait);
 	double most = 0;
 
 	for (int i = 0; i < s->nuse[at->id]; i++) {

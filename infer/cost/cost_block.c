@@ -127,7 +127,7 @@ iteration_cycles(const Solve *s, const Block *b, double body)
 	double least = 0, alone = 0;
 
 	for (const Op *o = b->first; o; o = o->next) {
-		int64_t stages = o->code == O_mbarrier_wait ? o->in[0]->type.shape[0] : 0;
+		int64_t stages = o->code == O_mbarrier_wait ? mbarrier_barrier(o)->type.shape[0] : 0;
 
 		if (stages > 1)
 			least = fmax(least, fill_wait(s, o) / (double)(stages - 1));
@@ -376,10 +376,10 @@ cost_shared(Solve *s, const bool *shared, int blocks)
 		if (!shared[o->id])
 			continue;
 		sol->res[o->id].unit[R_gmem] /= blocks;
-		told[leave_of(o)->in[0]->id] = true;
+		told[mbarrier_barrier(leave_of(o))->id] = true;
 	}
 	for (int i = 0; i < s->norder; i++)
-		if (s->order[i]->code == O_mbarrier_arrive && told[s->order[i]->in[0]->id])
+		if (s->order[i]->code == O_mbarrier_arrive && told[mbarrier_barrier(s->order[i])->id])
 			sol->res[s->order[i]->id].unit[R_issue] *= blocks;
 	s->sol = sol;
 	cost_all(s);

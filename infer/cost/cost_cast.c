@@ -20,7 +20,7 @@ cast_cost(const Solve *s, const Op *o, int bit_order)
 		return p;
 	p->known = true;
 	p->bit_order = bit_order;
-	p->any = recipe_make(&r, o->in[0]->type.dtype, bit_order, o->out[0]->type.dtype,
+	p->any = recipe_make(&r, op_source(o)->type.dtype, bit_order, o->out[0]->type.dtype,
 	                     s->k->unit->target->features);
 	if (p->any) {
 		p->steps = r.nstep;
@@ -32,7 +32,7 @@ cast_cost(const Solve *s, const Op *o, int bit_order)
 double
 lookup_weight(const Solve *s, const Op *o)
 {
-	const Val *index = o->in[1];
+	const Val *index = lookup_index(o);
 	int bits = bits_of(index), bytes = bits_of(o->out[0]) / 8;
 	double four = bytes * (bits == 4 ? 3 : 1) + (bytes == 1 ? 0 : 2 * bytes - 2) + (bits == 4 ? 2.5 : 1);
 

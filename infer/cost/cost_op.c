@@ -242,7 +242,7 @@ cost_global(const Solve *s, const Op *o, const Val *mem, const Layout *map, int 
 static bool
 stores_table(const Solve *s, const Op *o)
 {
-	const Val *mem = o->code == O_store ? o->in[1] : NULL;
+	const Val *mem = o->code == O_store ? store_dest(o) : NULL;
 
 	for (int i = 0; mem && mem->type.space == S_shared && i < s->nuse[mem->id]; i++)
 		if (view_gather_dim(s->use[mem->id][i].op) >= 0)
@@ -254,8 +254,8 @@ static void
 cost_memory(const Solve *s, const Op *o, Res *r)
 {
 	const LoweredAccess *p = &s->sol->lowering[o->id]->access;
-	const Val *mem = o->code == O_load ? o->in[0] : o->code == O_copy ? o->in[0]
-	                                                                  : o->in[1];
+	const Val *mem = o->code == O_load ? load_source(o) : o->code == O_copy ? copy_source(o)
+	                                                                  : store_dest(o);
 	const Layout *map = p->map ? p->map : o->code == O_load ? result_layout(s, o, 0)
 	                                                        : operand_layout(s, o, 0);
 	const Instr *in = instr_of(s->sol->lowering[o->id]);
@@ -360,7 +360,7 @@ is_reduce(const Op *o)
 static void
 cost_cast(const Solve *s, const Op *o, Res *r)
 {
-	DType from = o->in[0]->type.dtype, to = o->out[0]->type.dtype;
+	DType from = op_source(o)->type.dtype, to = o->out[0]->type.dtype;
 	int64_t regs = layout_cosize(result_layout(s, o, 0), AX_reg);
 	double n = s->k->warps, words = n * (double)(ceil_div(regs * dtype_slot_bits(to), 32));
 	const CastCost *p;
@@ -370,7 +370,7 @@ cost_cast(const Solve *s, const Op *o, Res *r)
 		r->unit[R_issue] += words / ISSUE_RATE;
 		return;
 	}
-	p = cast_cost(s, o, s->sol->bit_order[o->in[0]->id]);
+	p = cast_cost(s, o, s->sol->bit_order[op_source(o)->id]);
 	if (p->any) {
 		double groups = n * (double)regs / BIT_GROUP;
 		arithmetic(s, r, D_i32, groups * p->steps);
@@ -386,7 +386,7 @@ static double
 gather_words(const Solve *s, const Op *o, int64_t *lanes)
 {
 	const Layout *l = operand_layout(s, o, 0);
-	int d = o->in[0]->type.rank - 1, slot = dtype_slot_bits(o->in[0]->type.dtype);
+	int d = lookup_table(o)->type.rank - 1, slot = dtype_slot_bits(lookup_table(o)->type.dtype);
 	int64_t regs = layout_extent_on(l, d, AX_reg);
 
 	*lanes = layout_extent_on(l, d, AX_lane);
@@ -495,8 +495,8 @@ cost_dot(const Solve *s, const Op *o, Res *r)
 
 	work *= (double)layout_replicas(lc); /* replicated work of warps */
 	if (dot_is_sparse(o)) {
-		bool one = o->in[3]->type.dtype == D_u1;
-		int64_t words = layout_words(operand_layout(s, o, 3), bits_of(o->in[3]));
+		bool one = mma_extra(o, 0)->type.dtype == D_u1;
+		int64_t words = layout_words(operand_layout(s, o, 3), bits_of(mma_extra(o, 0)));
 		arithmetic(s, r, D_i32, (double)words * s->k->warps * (one ? WIDEN_STEPS : ORDER_STEPS));
 	}
 	if (in && in->kind != IK_fma) {
@@ -505,7 +505,7 @@ cost_dot(const Solve *s, const Op *o, Res *r)
 		r->unit[R_issue] += instances * MMA_SLOTS / ISSUE_RATE;
 		arithmetic(s, r, D_i32, instances * (double)(moved_words(s, o, 0) + moved_words(s, o, 1)));
 	} else {
-		arithmetic(s, r, o->in[0]->type.dtype, work / WARP_SIZE);
+		arithmetic(s, r, mma_a(o)->type.dtype, work / WARP_SIZE);
 	}
 	r->latency += DOT_CLOCKS;
 }
@@ -579,7 +579,8 @@ cost_op(Solve *s, Op *o)
 	Res *r = &s->sol->res[o->id];
 
 	if (o->code == O_load && o->out[0]->type.space == S_scalar)
-		r->latency += o->in[0]->type.space == S_global ? s->rates->l2_wait : s->rates->shared_wait;
+		r->latency += load_source(o)->type.space == S_global ? s->rates->l2_wait
+		                                                     : s->rates->shared_wait;
 	else if (o->code == O_copy && instr_is_box(instr_of(s->sol->lowering[o->id])))
 		cost_boxes(s, o, r);
 	else if (o->code == O_load || o->code == O_store || o->code == O_copy)

@@ -46,7 +46,7 @@ live_of(const Solve *s, const Block *b)
 static bool
 reads_shared(const Op *o)
 {
-	return o->code == O_load && o->in[0]->type.space == S_shared;
+	return o->code == O_load && load_source(o)->type.space == S_shared;
 }
 
 /* Does the emitter compute o's registers one by one, on request? */
@@ -165,9 +165,9 @@ lane_words(const Solve *s, const Val *v)
 static const Op *
 gathered_by(const Solve *s, const Val *v)
 {
-	const Op *o = v->def, *view = o && o->code == O_load ? o->in[0]->def : NULL;
+	const Op *o = v->def, *view = o && o->code == O_load ? load_source(o)->def : NULL;
 
-	if (!view || v->type.space != S_reg || o->in[0]->type.space != S_global || !in_loop(o))
+	if (!view || v->type.space != S_reg || load_source(o)->type.space != S_global || !in_loop(o))
 		return NULL;
 	return s->sol->lowering[o->id] && view_gather_dim(view) >= 0 ? o : NULL;
 }
@@ -201,10 +201,10 @@ offset_words(const Solve *s, const Op *o)
 
 	if (!o->nout || !gathered_by(s, o->out[0]))
 		return 0;
-	view = o->in[0]->def;
+	view = load_source(o)->def;
 	for (int d = 0; d + 1 < view->nin; d++)
 		if (view_gathers(view, d))
-			sum += layout_cosize(s->sol->val[view->in[1 + d]->id], AX_reg);
+			sum += layout_cosize(s->sol->val[view_start(view, d)->id], AX_reg);
 	return accesses(s, o) > sum ? 2 * sum : max64(0, 2 * sum - held_words(s, o->out[0]));
 }
 
@@ -325,7 +325,7 @@ held_factor(const Solve *s, const Op *o)
 
 	if (!v)
 		return 0;
-	all = layout_words(operand_layout(s, o, v == o->in[1]), dtype_slot_bits(v->type.dtype));
+	all = layout_words(operand_layout(s, o, v == mma_b(o)), dtype_slot_bits(v->type.dtype));
 	parts = wgmma_parts(o, s->sol->plan.dot[s->dot_at[o->id]]->inst->k);
 	return all / parts * wgmma_sets(parts, all, lane_words(s, o->out[0]));
 }

@@ -76,7 +76,7 @@ too_many(Solve *s, const RegisterDemand *n)
 {
 	const Val *v = n->largest;
 	const Layout *l = v ? s->sol->val[v->id] : NULL;
-	const char *frag = n->dot ? arena_printf(s->arena, "one step of the dot in line %u takes %lld, ",
+	const char *frag = n->dot ? arena_printf(s->arena, "one step of the dot in line %u needs %lld, ",
 	                                         n->dot->src.line, (long long)n->fragments)
 	                          : "";
 	const char *named = v ? tile_words(s, v) : NULL;
@@ -127,7 +127,7 @@ ahead_of(const Solve *s, const Rotate *r, const Op *load)
 
 	if (dtype_info[v->type.dtype].bits < 16)
 		return lane_words(s, v);
-	if (v == moved_from(r->first->in[0]) || v == moved_from(r->first->in[1]))
+	if (v == moved_from(mma_a(r->first)) || v == moved_from(mma_b(r->first)))
 		return r->meets ? lane_words(s, v) : ceil_div(lane_words(s, v), steps);
 	return layout_cosize(s->sol->val[v->id], AX_reg);
 }
@@ -316,7 +316,7 @@ registers_fit(Solve *s)
 			need_tiles(s, &n, o, 1, o->out);
 			need_fragments(s, &n, o);
 		}
-		if (o->code == O_wgmma || (o->code == O_load && o->in[0]->type.space == S_global))
+		if (o->code == O_wgmma || (o->code == O_load && load_source(o)->type.space == S_global))
 			need_tiles(s, &n, o, 1, o->out);
 	}
 	count_registers(s);

@@ -121,16 +121,16 @@ static int64_t
 all_inside(const HintQuestion *q)
 {
 	const Op *o = q->o;
-	int i = 1;
+	int i = 0;
 
 	for (int d = 0; d < o->out[0]->type.rank; d++) {
 		const Op *left;
 
 		if (!(IMM(o, dims) >> d & 1))
 			continue;
-		left = o->in[i++]->def;
+		left = mask_bound(o, i++)->def;
 		if (!left || left->code != O_sub ||
-		    !prove_inside(q->k, o, &left->in[1], 1, o->out[0]->type.shape[d], left->in[0]))
+		    !prove_inside(q->k, o, &left->in[IN_elt_rhs], 1, o->out[0]->type.shape[d], elt_lhs(left)))
 			return 0;
 	}
 	return 1;

@@ -167,7 +167,7 @@ static void
 add_dot(Album *a, const Op *o)
 {
 	Arena *m = a->ex->k->unit->arena;
-	const Val *v[3] = { o->in[0], o->in[1], o->out[0] };
+	const Val *v[3] = { mma_a(o), mma_b(o), o->out[0] };
 	const char *by = o->lowering ? lowering_name(o->lowering) : "?";
 
 	for (int i = 0; i < 3; i++)

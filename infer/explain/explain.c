@@ -226,7 +226,7 @@ mapping_line(Text *t, const Op *o)
 	if (!l && o->code == O_load)
 		l = o->out[0]->type.layout;
 	if (!l && o->code == O_store)
-		l = o->in[0]->type.layout;
+		l = store_value(o)->type.layout;
 	if (!l || (o->code != O_copy && o->code != O_load && o->code != O_store))
 		return;
 	text = mapping_print(t->arena, l);
@@ -248,9 +248,9 @@ op_line(Text *t, const Explained *ex, const Op *o)
 	}
 	text_printf(t, "  line %-4u %-10s %-22s", o->src.line, op_info[o->code].name, lowering_name(p));
 	if (o->code == O_copy)
-		what = view_root(o->in[1]);
+		what = view_root(copy_dest(o));
 	if (o->code == O_load)
-		what = view_root(o->in[0]);
+		what = view_root(load_source(o));
 	if (what)
 		text_printf(t, " %s", explain_name(what, ex->k));
 	if (p->kind == LW_access && p->access.tensor_map)

@@ -56,7 +56,7 @@ changed_load(const Val *v, int depth)
 	if (!o || depth == 0 || v->type.space != S_reg)
 		return NULL;
 	if (o->code == O_load)
-		return depth < CHAIN && o->in[0]->type.space == S_global ? o : NULL;
+		return depth < CHAIN && load_source(o)->type.space == S_global ? o : NULL;
 	if (!op_is(o, F_ELT) && o->code != O_convert_layout && o->code != O_mask)
 		return NULL;
 	for (int i = 0; i < o->nin && !load; i++)
@@ -68,7 +68,7 @@ static const char *
 copy_why(const Kernel *k, const Op *o)
 {
 	const Instr *in = instr_of(o->lowering);
-	int bits = dtype_info[o->in[1]->type.dtype].bits;
+	int bits = dtype_info[copy_dest(o)->type.dtype].bits;
 
 	if (!(k->unit->target->features & T_CPASYNC))
 		return arena_printf(k->unit->arena, "%s has no cp.async", k->unit->target->name);
@@ -84,10 +84,10 @@ copy_why(const Kernel *k, const Op *o)
 void
 remark_copy(const Kernel *k, const Op *o)
 {
-	bool store = o->code == O_store && o->in[1]->type.space == S_shared;
-	const Op *load = store ? changed_load(o->in[0], CHAIN) : o->code == O_copy ? o : NULL;
+	bool store = o->code == O_store && store_dest(o)->type.space == S_shared;
+	const Op *load = store ? changed_load(store_value(o), CHAIN) : o->code == O_copy ? o : NULL;
 	const Instr *in = instr_of(o->lowering);
-	const Param *p = load ? val_param(k, view_root(load->in[0])) : NULL;
+	const Param *p = load ? val_param(k, view_root(access_source(load))) : NULL;
 
 	if (!p || instr_is_box(in) || (in && in->kind == IK_cp_async) || op_is_other_version(o))
 		return;
@@ -102,7 +102,7 @@ void
 remark_product(const Kernel *k, const Op *dot)
 {
 	const Target *t = k->unit->target;
-	const DType a = dot->in[0]->type.dtype, b = dot->in[1]->type.dtype, c = dot->out[0]->type.dtype;
+	const DType a = mma_a(dot)->type.dtype, b = mma_b(dot)->type.dtype, c = dot->out[0]->type.dtype;
 	const int64_t *shape = &dot->out[0]->type.shape[dot_batch(dot)];
 	const Instr *in = instr_of(dot->lowering), *least = NULL;
 	bool divides = false;
@@ -166,7 +166,7 @@ is_masked(Kernel *k, const Op *loop)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, loop->blk[0]); o; o = walk_next(&w)) {
-		const Op *view = o->code == O_view && o->in[0]->type.space == S_global ? o : NULL;
+		const Op *view = o->code == O_view && view_source(o)->type.space == S_global ? o : NULL;
 
 		if (o->code == O_mask)
 			return true;
@@ -182,7 +182,7 @@ is_masked(Kernel *k, const Op *loop)
 static void
 remark_masks(Kernel *k, const Op *loop)
 {
-	const Op *step = loop->in[2]->def;
+	const Op *step = for_step(loop)->def;
 
 	if ((step && step->code == O_linear_block_id) || op_role(loop) == ROLE_PRODUCER)
 		return;

@@ -24,7 +24,7 @@ warn_fma(const Kernel *k, const Op *dot)
 {
 	const Instr *in = instr_of(dot->lowering);
 	const Target *t = k->unit->target;
-	DType d = dot->in[0]->type.dtype;
+	DType d = mma_a(dot)->type.dtype;
 	bool half, tf32;
 
 	if (!in || in->kind != IK_fma || !dtype_is_float(d) || dtype_info[d].bits > 32)

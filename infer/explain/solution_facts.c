@@ -46,9 +46,9 @@ explain_name(const Val *v, const Kernel *k)
 	if (v->name || !o)
 		return v->name ? v->name : arena_printf(a, "%%%u", v->id);
 	if (o->code == O_convert_layout)
-		return arena_printf(a, "%s (converted layout)", explain_name(o->in[0], k));
+		return arena_printf(a, "%s (converted layout)", explain_name(op_source(o), k));
 	if (o->code == O_load)
-		return arena_printf(a, "%s in registers", explain_name(view_root(o->in[0]), k));
+		return arena_printf(a, "%s in registers", explain_name(view_root(load_source(o)), k));
 	s = source_at(k->unit, o->src);
 	return s ? s : arena_printf(a, "%s of line %u", op_info[o->code].name, o->src.line);
 }
@@ -65,8 +65,8 @@ explain_pack_origin(const Explained *ex, const Param *p)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, ex->k->body); o; o = walk_next(&w))
-		if (o->code == O_unpack && o->in[1] == p->val && o->out[0]->id <= ex->candidates->nval &&
-		    ex->sol->origin[o->out[0]->id])
+		if (o->code == O_unpack && pack_tensor(o) == p->val &&
+		    o->out[0]->id <= ex->candidates->nval && ex->sol->origin[o->out[0]->id])
 			return ex->sol->origin[o->out[0]->id];
 	return NULL;
 }
@@ -307,7 +307,7 @@ explain_staging(const Op *o, SmemAccess a[2])
 			.map = by->map,
 		};
 		if (!a[i].map)
-			a[i].map = i ? o->out[0]->type.layout : o->in[0]->type.layout;
+			a[i].map = i ? o->out[0]->type.layout : op_source(o)->type.layout;
 		for (int j = 0; j < a[i].rank; j++)
 			a[i].dim_of[j] = j;
 		if (!a[i].map)

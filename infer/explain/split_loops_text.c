@@ -33,21 +33,21 @@ index_words(Text *t, const Kernel *k, const Val *v, int depth)
 	} else if (o && o->code == O_block_id) {
 		text_printf(t, "block.%c", "xyz"[IMM(o, axis)]);
 	} else if (!v->name && o && o->code == O_cast && depth > 0) {
-		index_words(t, k, o->in[0], depth - 1);
+		index_words(t, k, op_source(o), depth - 1);
 	} else if (v->name || !o || depth == 0) {
 		text_printf(t, "%s", explain_name(v, k));
 	} else if (o->code == O_min || o->code == O_max) {
 		text_printf(t, "%s(", op_info[o->code].name);
-		index_words(t, k, o->in[0], depth - 1);
+		index_words(t, k, elt_lhs(o), depth - 1);
 		text_printf(t, ", ");
-		index_words(t, k, o->in[1], depth - 1);
+		index_words(t, k, elt_rhs(o), depth - 1);
 		text_printf(t, ")");
 	} else if (sign[o->code] && o->nin == 2) {
 		bool tight = o->code == O_mul || o->code == O_div;
 
-		operand_words(t, k, o->in[0], tight, depth - 1);
+		operand_words(t, k, elt_lhs(o), tight, depth - 1);
 		text_printf(t, "%s", sign[o->code]);
-		operand_words(t, k, o->in[1], tight || o->code == O_sub, depth - 1);
+		operand_words(t, k, elt_rhs(o), tight || o->code == O_sub, depth - 1);
 	} else {
 		text_printf(t, "%s", explain_name(v, k));
 	}
@@ -66,21 +66,21 @@ loop_before(const Op *o)
 static const char *
 end_words(const Kernel *k, const Op *clear)
 {
-	const Op *o = clear->in[1]->def, *front = loop_before(clear);
-	bool choice = o && o->code == O_select && o->in[2] == clear->in[0];
+	const Op *o = for_hi(clear)->def, *front = loop_before(clear);
+	bool choice = o && o->code == O_select && select_no(o) == for_lo(clear);
 	Text t = { .arena = k->unit->arena };
 
 	text_printf(&t, "without masks ");
 	if (front && split_goes_on(front, clear)) {
 		text_printf(&t, "from ");
-		index_words(&t, k, front->in[1], DEPTH);
+		index_words(&t, k, for_hi(front), DEPTH);
 		text_printf(&t, ", ");
 	}
 	text_printf(&t, "below ");
-	index_words(&t, k, choice ? o->in[1] : clear->in[1], DEPTH);
+	index_words(&t, k, choice ? select_yes(o) : for_hi(clear), DEPTH);
 	if (choice) {
 		text_printf(&t, ", where ");
-		index_words(&t, k, o->in[0], DEPTH);
+		index_words(&t, k, select_cond(o), DEPTH);
 	}
 	return t.s;
 }

@@ -57,8 +57,8 @@ turns_of(const Sim *s, const Op *loop)
 {
 	int64_t from, to, step;
 
-	if (val_is_const(loop->in[0], &from) && val_is_const(loop->in[1], &to) &&
-	    val_is_const(loop->in[2], &step) && step > 0 && ceil_div(to - from, step) < s->out->turns)
+	if (val_is_const(for_lo(loop), &from) && val_is_const(for_hi(loop), &to) &&
+	    val_is_const(for_step(loop), &step) && step > 0 && ceil_div(to - from, step) < s->out->turns)
 		return (int)max64(ceil_div(to - from, step), 0);
 	return s->out->turns;
 }
@@ -97,10 +97,10 @@ walk_loop(Sim *s, const Op *loop)
 static bool
 first_turn_skips(const Sim *s, const Op *o)
 {
-	const Op *is = o->in[0]->def, *loop = o->parent->owner;
+	const Op *is = if_cond(o)->def, *loop = o->parent->owner;
 
 	return s->turn == 0 && is && is->code == O_lt && loop && loop->code == O_for &&
-	       is->in[0] == loop->in[0] && is->in[1] == loop->blk[0]->arg[0];
+	       elt_lhs(is) == for_lo(loop) && elt_rhs(is) == loop->blk[0]->arg[0];
 }
 
 static void
@@ -141,7 +141,7 @@ walk_op(Sim *s, const Op *o)
 		break;
 	case O_roles: walk_roles(s, o); break;
 	case O_mbarrier_wait:
-		if (!barrier_tells_turn(s, o->in[0]))
+		if (!barrier_tells_turn(s, mbarrier_barrier(o)))
 			walk_phase(s, o, &r);
 		break;
 	case O_mbarrier_arrive:

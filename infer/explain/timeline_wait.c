@@ -39,7 +39,7 @@ number_of(Sim *s, const Op *o)
 	int n = 0;
 
 	if (IMM(o, async) == COPY_BARRIER)
-		return ring_of(s, o->in[2])->stages > 1 ? ring_of(s, o->in[2])->n : s->turn;
+		return ring_of(s, copy_mbarrier(o))->stages > 1 ? ring_of(s, copy_mbarrier(o))->n : s->turn;
 	if (s->open.stages == 1)
 		return s->turn;
 	for (int i = 0; i < s->nfill; i++)
@@ -52,7 +52,7 @@ void
 walk_copy(Sim *s, const Op *o, const Res *r)
 {
 	const Rates *rates = rates_of(s->ex->k->unit->target);
-	const Val *root = view_root(o->in[1]);
+	const Val *root = view_root(copy_dest(o));
 	const char *name = explain_name(root, s->ex->k);
 	bool at_barrier = IMM(o, async) == COPY_BARRIER;
 	Res own = *r;
@@ -67,7 +67,7 @@ walk_copy(Sim *s, const Op *o, const Res *r)
 	} else if (!strstr(s->open.tiles, name)) {
 		s->open.tiles = arena_printf(s->ex->k->unit->arena, "%s, %s", s->open.tiles, name);
 	}
-	if (root->type.rank > o->in[1]->type.rank)
+	if (root->type.rank > copy_dest(o)->type.rank)
 		s->open.stages = (int)root->type.shape[0];
 	walk_add(s, o, &own);
 	walk_flush(s);
@@ -77,8 +77,8 @@ walk_copy(Sim *s, const Op *o, const Res *r)
 	s->open.landed = fmax(s->open.landed, begin + way);
 	if (at_barrier) {
 		s->open.smem += r->unit[R_smem];
-		s->open.ring = ring_of(s, o->in[2]);
-		ring_of(s, o->in[2])->freed_by = s->free_stage;
+		s->open.ring = ring_of(s, copy_mbarrier(o));
+		ring_of(s, copy_mbarrier(o))->freed_by = s->free_stage;
 	}
 }
 
@@ -160,7 +160,7 @@ barrier_tells_turn(const Sim *s, const Val *barrier)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, s->ex->k->body); o; o = walk_next(&w))
-		if (o->code == O_mbarrier_arrive && o->in[0] == barrier && IMM(o, pingpong))
+		if (o->code == O_mbarrier_arrive && mbarrier_barrier(o) == barrier && IMM(o, pingpong))
 			return true;
 	return false;
 }
@@ -169,7 +169,7 @@ barrier_tells_turn(const Sim *s, const Val *barrier)
 void
 walk_phase(Sim *s, const Op *o, const Res *r)
 {
-	StageBarriers *ring = ring_of(s, o->in[0]);
+	StageBarriers *ring = ring_of(s, mbarrier_barrier(o));
 	int n = ring->waits++ - (s->producer ? ring->stages : 0);
 	const char *what = s->producer ? "waiting for an empty stage" : "waiting for an mbarrier phase";
 	Fill *f;
@@ -190,7 +190,7 @@ walk_phase(Sim *s, const Op *o, const Res *r)
 void
 walk_arrive(Sim *s, const Op *o, const Res *r)
 {
-	StageBarriers *ring = ring_of(s, o->in[0]);
+	StageBarriers *ring = ring_of(s, mbarrier_barrier(o));
 	double when;
 
 	walk_add(s, o, r);

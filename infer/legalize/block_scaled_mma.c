@@ -140,11 +140,11 @@ masked(Op *dot, const Op *mask, Val *x, int d, int64_t block, double fill)
 	if (!mask)
 		return x;
 	o = op_clone(dot->parent, dot, mask, NULL, NULL);
-	o->in[0] = x;
+	o->in[IN_mask_source] = x;
 	o->out[0]->type = x->type;
 	o->fimm = fill;
 	if (block > 1 && IMM(mask, dims) >> d & 1) {
-		Val **end = &o->in[1 + (d == 1 && IMM(mask, dims) & 1)];
+		Val **end = &o->in[IN_mask_bound + (d == 1 && IMM(mask, dims) & 1)];
 
 		*end = ir_bin(dot->parent, o, O_add, *end, ir_const(dot->parent, o, block - 1));
 		*end = ir_bin(dot->parent, o, O_div, *end, ir_const(dot->parent, o, block));
@@ -251,7 +251,7 @@ fuse(Kernel *k, Op *dot)
 		if (!in[side] || !in[3 + side])
 			return; /* the new ops are unused */
 	}
-	in[2] = dot->in[2];
+	in[2] = mma_acc(dot);
 	o = op_new(dot->parent, dot, O_dot, dot->src, 5, in, 1, &dot->out[0]->type);
 	o->out[0]->name = dot->out[0]->name;
 	val_replace(k, dot->out[0], o->out[0]);

@@ -135,13 +135,13 @@ has_rows(const Val *v)
 static bool
 takes_rows(const Join *j, const Op *view)
 {
-	const Val *root = view->in[0];
+	const Val *root = view_source(view);
 	const Type *t = &view->out[0]->type;
 	int last = root->type.rank - 1;
 	int64_t n = row_of(j->k, root);
 
 	if (IMM(view, dropped) >> last & 1 || t->rank == 0 || t->shape[t->rank - 1] != n ||
-	    !is_number(view->in[1 + last], 0))
+	    !is_number(view_start(view, last), 0))
 		return false;
 	for (int d = last - 1; d <= last; d++)
 		if (view_gathers(view, d) || view_step(view, d) != 1)
@@ -155,7 +155,7 @@ root_of(const Val *mem)
 {
 	const Op *o = mem->def;
 
-	return o && o->code == O_view ? o->in[0] : mem;
+	return o && o->code == O_view ? view_source(o) : mem;
 }
 
 /* Is o a copy, or a view that a copy accesses? */
@@ -167,7 +167,7 @@ is_copied(const Join *j, const Op *o)
 	if (o->code != O_view)
 		return o->code == O_copy;
 	for (const Op *x = walk_first(&w, j->k->body); x; x = walk_next(&w))
-		if (x->code == O_copy && (x->in[0] == o->out[0] || x->in[1] == o->out[0]))
+		if (x->code == O_copy && (copy_source(x) == o->out[0] || copy_dest(x) == o->out[0]))
 			return true;
 	return false;
 }
@@ -204,7 +204,7 @@ find_short_rows(Join *j)
 			    !(val_param(j->k, root) || (root->def && root->def->code == O_alloc)))
 				continue;
 			j->copied[root->id] |= o->code == O_copy && !val_param(j->k, root);
-			if (o->code == O_view ? i == 0 && o->in[0] == root && keeps_rows(o)
+			if (o->code == O_view ? i == 0 && view_source(o) == root && keeps_rows(o)
 			                      : has_rows(o->in[i]))
 				j->taken[root->id] = has_short_rows(j->k, root);
 		}
@@ -285,7 +285,7 @@ join_alloc(Join *j, Op *o)
 	o->code = O_reshape; /* for uses that are not rewritten */
 	o->nin = 1;
 	o->in = NEWN(j->k->unit->arena, Val *, 1);
-	o->in[0] = n->out[0];
+	o->in[IN_op_source] = n->out[0];
 	for (int i = 0; i < (int)COUNT_OF(o->imm); i++)
 		o->imm[i] = 0;
 }
@@ -295,13 +295,13 @@ static void
 join_view(Join *j, Op *o, const Val *root, int64_t row)
 {
 	Val *in[1 + DIM_MAX], *was = o->out[0];
-	int rank = o->nin - 1, rows = rank - 2;
+	int rank = o->nin - IN_view_start, rows = rank - 2;
 	Type t = keeps_rows(o) ? joined(was->type, row) : type_free(was->type);
 	Op *n;
 
 	in[0] = j->to[root->id];
 	for (int d = 0; d < rank - 1; d++)
-		in[1 + d] = o->in[1 + d];
+		in[1 + d] = view_start(o, d);
 	in[1 + rows] = ir_bin(o->parent, o, O_mul, in[1 + rows], ir_const(o->parent, o, row));
 	n = op_new(o->parent, o, O_view, o->src, rank, in, 1, &t);
 	IMM_SET(n, dropped, IMM(o, dropped) & ~((int64_t)1 << rows));
@@ -333,13 +333,13 @@ join_access(Join *j, Op *o)
 		t = to->type;
 		t.space = S_reg;
 		if (o->code == O_store) {
-			o->in[0] = reshaped(o, o->in[0], t);
+			o->in[IN_store_value] = reshaped(o, store_value(o), t);
 		} else {
 			Type was = o->out[0]->type;
 			Op *back = op_new(o->parent, o->next, O_reshape, o->src, 1, o->out, 1, &was);
 
 			val_replace(j->k, o->out[0], back->out[0]);
-			back->in[0] = o->out[0];
+			back->in[IN_op_source] = o->out[0];
 			back->out[0]->name = o->out[0]->name;
 			o->out[0]->type = t;
 		}
@@ -370,8 +370,9 @@ rewrite(Join *j)
 			join_alloc(j, o);
 		}
 	for (Op *o = walk_first(&w, j->k->body); o; o = walk_next(&w))
-		if (o->code == O_view && o->out[0]->id < j->n && is_taken(j, o->in[0]) && j->fits[o->id])
-			join_view(j, o, o->in[0], row[o->in[0]->id]);
+		if (o->code == O_view && o->out[0]->id < j->n && is_taken(j, view_source(o)) &&
+		    j->fits[o->id])
+			join_view(j, o, view_source(o), row[view_source(o)->id]);
 	for (Op *o = walk_first(&w, j->k->body); o; o = walk_next(&w))
 		if (o->code == O_load || o->code == O_store || o->code == O_copy)
 			join_access(j, o);

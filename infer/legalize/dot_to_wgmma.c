@@ -22,9 +22,11 @@ unit_of(Kernel *k, const Val *tile)
 	OpWalk w;
 
 	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_copy && o->in[1]->type.space == S_shared && view_root(o->in[1]) == tile &&
-		    o->in[0]->def && view_unit_dim(k, o->in[0]->def) >= 0)
-			return tile->type.rank - o->in[1]->type.rank + view_unit_dim(k, o->in[0]->def);
+		if (o->code == O_copy && copy_dest(o)->type.space == S_shared &&
+		    view_root(copy_dest(o)) == tile &&
+		    copy_source(o)->def && view_unit_dim(k, copy_source(o)->def) >= 0)
+			return tile->type.rank - copy_dest(o)->type.rank +
+			       view_unit_dim(k, copy_source(o)->def);
 	return tile->type.rank - 1;
 }
 
@@ -35,7 +37,7 @@ is_brought(Kernel *k, const Val *tile)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_copy && op_mbar(o) && view_root(o->in[1]) == tile)
+		if (o->code == O_copy && op_mbar(o) && view_root(copy_dest(o)) == tile)
 			return true;
 	return false;
 }
@@ -52,7 +54,7 @@ only_reads(const Op *o, bool brought)
 static bool
 still_there(Kernel *k, const Op *load, const Op *o)
 {
-	bool brought = is_brought(k, view_root(load->in[0]));
+	bool brought = is_brought(k, view_root(load_source(load)));
 	const Op *x = load->next;
 
 	while (load->parent == o->parent && x && x != o && only_reads(x, brought))
@@ -70,13 +72,13 @@ factor(Kernel *k, const Op *dot, int i, WgmmaOperand *f)
 	*f = (WgmmaOperand){ 0 };
 	if (o && o->code == O_transpose && IMM_AT(o, perm, 0) == 1) {
 		f->turned = true;
-		o = o->in[0]->def;
+		o = op_source(o)->def;
 	}
-	if (!o || o->code != O_load || o->in[0]->type.space != S_shared || o->out[0]->type.rank != 2)
+	if (!o || o->code != O_load || load_source(o)->type.space != S_shared || o->out[0]->type.rank != 2)
 		return false;
 	f->load = o;
-	outer = whole_from(o->in[0]);
-	tile = view_root(o->in[0]);
+	outer = whole_from(load_source(o));
+	tile = view_root(load_source(o));
 	kdim = !(i ^ (int)f->turned);
 	if (outer < 0 || outer + 2 != tile->type.rank || tile->type.pinned || !still_there(k, o, dot))
 		return false;
@@ -102,7 +104,7 @@ static bool
 is_taken(const Op *dot, bool mn, int held)
 {
 	int groups = op_warps(dot) / WARPGROUP;
-	const Type *a = &dot->in[0]->type, *c = &dot->out[0]->type;
+	const Type *a = &mma_a(dot)->type, *c = &dot->out[0]->type;
 	int64_t mnk[3] = { c->shape[0], c->shape[1], a->shape[1] };
 
 	for (const Instr *x = instrs; x->name; x++)
@@ -138,8 +140,8 @@ find_factors(Kernel *k, const Op *dot, WgmmaOperand *f, Val **in)
 		return false;
 	for (int i = 0; i < 2; i++) {
 		in[i] = dot->in[i];
-		if (factor(k, dot, i, &f[i]) && has_form(view_root(f[i].load->in[0]), f[i].unit)) {
-			in[i] = f[i].load->in[0];
+		if (factor(k, dot, i, &f[i]) && has_form(view_root(load_source(f[i].load)), f[i].unit)) {
+			in[i] = load_source(f[i].load);
 			mn = mn || f[i].mn;
 		} else if (held < 0) {
 			f[held = i] = (WgmmaOperand){ 0 };
@@ -163,7 +165,7 @@ static bool
 dot_to_wgmma(Kernel *k, Op *dot)
 {
 	WgmmaOperand f[2];
-	Val *in[3] = { [2] = dot->in[2] };
+	Val *in[3] = { [IN_mma_acc] = mma_acc(dot) };
 	Op *o;
 
 	if (!find_factors(k, dot, f, in))

@@ -75,7 +75,7 @@ line_sum(GatherToSlice *a, const Op *o, int depth, AffineIndex *out)
 	AffineIndex x, y;
 	Block *b = a->at->parent;
 
-	if (!line_of(a, o->in[0], depth, &x) || !line_of(a, o->in[1], depth, &y))
+	if (!line_of(a, elt_lhs(o), depth, &x) || !line_of(a, elt_rhs(o), depth, &y))
 		return false;
 	out->start = x.start;
 	if (y.start)
@@ -111,11 +111,11 @@ line_product(GatherToSlice *a, const Op *o, int depth, AffineIndex *out)
 static bool
 line_reshaped(GatherToSlice *a, const Op *o, int depth, AffineIndex *out)
 {
-	const Type *from = &o->in[0]->type, *to = &o->out[0]->type;
+	const Type *from = &op_source(o)->type, *to = &o->out[0]->type;
 	AffineIndex x;
 	int d = 0;
 
-	if (!line_of(a, o->in[0], depth, &x))
+	if (!line_of(a, op_source(o), depth, &x))
 		return false;
 	*out = (AffineIndex){ x.start, { 0 } };
 	for (int e = 0; e < from->rank; e++) {
@@ -133,11 +133,11 @@ line_reshaped(GatherToSlice *a, const Op *o, int depth, AffineIndex *out)
 static bool
 line_broadcast(GatherToSlice *a, const Op *o, int depth, AffineIndex *out)
 {
-	const Type *from = &o->in[0]->type;
+	const Type *from = &op_source(o)->type;
 	int more = o->out[0]->type.rank - from->rank;
 	AffineIndex x;
 
-	if (!line_of(a, o->in[0], depth, &x))
+	if (!line_of(a, op_source(o), depth, &x))
 		return false;
 	*out = (AffineIndex){ x.start, { 0 } };
 	for (int d = 0; d < from->rank; d++)
@@ -156,8 +156,8 @@ line_of(GatherToSlice *a, Val *v, int depth, AffineIndex *out)
 		return false;
 	switch (o->code) {
 	case O_const: found = line_const(a, IMM(o, value), out); break;
-	case O_splat: found = line_splat(a, o->in[0], out); break;
-	case O_cast: found = line_of(a, o->in[0], depth - 1, out); break;
+	case O_splat: found = line_splat(a, op_source(o), out); break;
+	case O_cast: found = line_of(a, op_source(o), depth - 1, out); break;
 	case O_add:
 	case O_sub: found = line_sum(a, o, depth - 1, out); break;
 	case O_mul: found = line_product(a, o, depth - 1, out); break;
@@ -208,13 +208,13 @@ view_lines(GatherToSlice *a, const Op *view, AffineIndex *line, int *dim)
 {
 	int next = 0, last = -1;
 
-	for (int d = 0; d < view->in[0]->type.rank; d++) {
+	for (int d = 0; d < view_source(view)->type.rank; d++) {
 		dim[d] = -1;
 		if (!view_gathers(view, d))
 			continue;
-		if (!line_of(a, view->in[1 + d], DEPTH, &line[d]))
+		if (!line_of(a, view_start(view, d), DEPTH, &line[d]))
 			return false;
-		dim[d] = line_dim(&line[d], &view->in[1 + d]->type);
+		dim[d] = line_dim(&line[d], &view_start(view, d)->type);
 		if (dim[d] == -1)
 			continue;
 		if (dim[d] != next++)
@@ -234,16 +234,16 @@ make_slice(Kernel *k, Op *view)
 
 	if (gathers < 0 || !view_lines(&a, view, line, dim))
 		return false;
-	for (int d = 0; d < view->in[0]->type.rank; d++)
+	for (int d = 0; d < view_source(view)->type.rank; d++)
 		if (dim[d] >= 0 &&
 		    line[d].step[dim[d]] > most / view->out[0]->type.shape[gathers + dim[d]])
 			return false;
-	for (int d = 0; d < view->in[0]->type.rank; d++) {
+	for (int d = 0; d < view_source(view)->type.rank; d++) {
 		int64_t bit = (int64_t)1 << d, dropped = IMM(view, dropped);
 
 		if (!view_gathers(view, d))
 			continue;
-		view->in[1 + d] = line[d].start ? line[d].start : ir_const(view->parent, view, 0);
+		view->in[IN_view_start + d] = line[d].start ? line[d].start : ir_const(view->parent, view, 0);
 		IMM_SET(view, dropped, dim[d] >= 0 ? dropped & ~bit : dropped | bit);
 		if (dim[d] < 0)
 			continue;
@@ -260,10 +260,10 @@ is_alone(const Op *view, int d, int e)
 {
 	int others = 0;
 
-	for (int i = 0; i < view->in[0]->type.rank; i++) {
+	for (int i = 0; i < view_source(view)->type.rank; i++) {
 		if (i == d || !view_gathers(view, i))
 			continue;
-		if (view->in[1 + i]->type.shape[e] != 1)
+		if (view_start(view, i)->type.shape[e] != 1)
 			return false;
 		others++;
 	}
@@ -275,7 +275,7 @@ is_alone(const Op *view, int d, int e)
 static int
 gathered_next(const Op *view, int d)
 {
-	for (int i = d + 1; i < view->in[0]->type.rank; i++)
+	for (int i = d + 1; i < view_source(view)->type.rank; i++)
 		if (view_gathers(view, i))
 			return i;
 		else if (!(IMM(view, dropped) >> i & 1))
@@ -305,19 +305,19 @@ make_part(Kernel *k, Op *view, int d)
 	AffineIndex line;
 	bool first = view_operand_dim(view, view_gather_dim(view)) == d;
 
-	if (!view_gathers(view, d) || rank < 2 || !line_of(&a, view->in[1 + d], DEPTH, &line))
+	if (!view_gathers(view, d) || rank < 2 || !line_of(&a, view_start(view, d), DEPTH, &line))
 		return false;
-	e = line_dim(&line, &view->in[1 + d]->type);
+	e = line_dim(&line, &view_start(view, d)->type);
 	if (first ? e != 0 || next < 0 : e != rank - 1 || !stays_in_place(view, d))
 		return false;
 	n = view->out[0]->type.shape[view_gather_dim(view) + e];
 	if (line.step[e] > most / n || !is_alone(view, d, e))
 		return false;
 	IMM_SET(view, dropped, IMM(view, dropped) & ~((int64_t)1 << (first ? next : d)));
-	for (int i = 0; i < view->in[0]->type.rank; i++)
+	for (int i = 0; i < view_source(view)->type.rank; i++)
 		if (i != d && view_gathers(view, i))
-			view->in[1 + i] = put_without(view, view->in[1 + i], e);
-	view->in[1 + d] = line.start ? line.start : ir_const(view->parent, view, 0);
+			view->in[IN_view_start + i] = put_without(view, view_start(view, i), e);
+	view->in[IN_view_start + d] = line.start ? line.start : ir_const(view->parent, view, 0);
 	if (n > 1 && line.step[e] > 1)
 		IMM_SET_AT(view, step, d, line.step[e]);
 	return true;
@@ -328,7 +328,7 @@ make_parts(Kernel *k, Op *view)
 {
 	bool changed = false;
 
-	for (int d = 0; view_gather_dim(view) >= 0 && d < view->in[0]->type.rank; d++)
+	for (int d = 0; view_gather_dim(view) >= 0 && d < view_source(view)->type.rank; d++)
 		changed |= make_part(k, view, d);
 	return changed;
 }
@@ -340,7 +340,7 @@ pass_gather_to_slice(Kernel *k)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_view && o->in[0]->type.space == S_global)
+		if (o->code == O_view && view_source(o)->type.space == S_global)
 			changed |= make_slice(k, o) || make_parts(k, o);
 	return changed;
 }

@@ -28,29 +28,29 @@ static bool
 part_of(Op *o, RowAccess *out)
 {
 	bool load = o->code == O_load;
-	const Val *mem = load ? o->in[0] : o->code == O_store ? o->in[1] : NULL, *tile;
+	const Val *mem = load ? load_source(o) : o->code == O_store ? store_dest(o) : NULL, *tile;
 	const Op *view = mem ? mem->def : NULL;
 	int last;
 
 	if (!view || view->code != O_view)
 		return false;
-	tile = load ? o->out[0] : o->in[0];
-	last = view->in[0]->type.rank - 1;
-	*out = (RowAccess){ o, view, 0, view->in[0]->type.shape[last] };
+	tile = load ? o->out[0] : store_value(o);
+	last = view_source(view)->type.rank - 1;
+	*out = (RowAccess){ o, view, 0, view_source(view)->type.shape[last] };
 	return out->n >= 2 && pow2_part(out->n) == out->n && dtype_info[tile->type.dtype].bits >= 8 &&
 	       out->n <= dtype_most(tile->type.dtype) && tile->type.space == S_reg && tile->type.rank > 0 &&
 	       !tile->type.pinned && (load || (o->nin == 2 && IMM(o, update) == STORE_PLAIN)) &&
 	       (IMM(view, dropped) >> last & 1 ? tile->type.rank < DIM_MAX
 	                                       : tile->type.shape[tile->type.rank - 1] == 1) &&
 	       !view_gathers(view, last) && view_step(view, last) == 1 &&
-	       val_is_const(view->in[1 + last], &out->at) && out->at >= 0 && out->at < out->n;
+	       val_is_const(view_start(view, last), &out->at) && out->at >= 0 && out->at < out->n;
 }
 
 /* Returns the type of all of the rows, where one element per row has type t. */
 static Type
 rows_type(const RowAccess *p, Type t)
 {
-	int last = p->view->in[0]->type.rank - 1;
+	int last = view_source(p->view)->type.rank - 1;
 
 	t = type_free(t);
 	t.rank += (int)(IMM(p->view, dropped) >> last & 1);
@@ -184,12 +184,12 @@ static void
 store_rows(const RowAccess *part, int n)
 {
 	Op *at = part[n - 1].op;
-	Type t = rows_type(&part[0], part[0].op->in[0]->type);
+	Type t = rows_type(&part[0], store_value(part[0].op)->type);
 	Val *one[PARTS], *in[2];
 
 	t.shape[t.rank - 1] = 1;
 	for (int i = 0; i < n; i++)
-		one[part[i].at] = reshaped(at, part[i].op->in[0], t);
+		one[part[i].at] = reshaped(at, store_value(part[i].op), t);
 	in[0] = together(at, one, 0, n);
 	in[1] = view_of_rows(&part[0], at);
 	op_new(at->parent, at, O_store, at->src, 2, in, 0, NULL);

@@ -41,8 +41,8 @@ promote_dots(Kernel *k)
 
 		if (o->code != O_dot || dot_is_scaled(o))
 			continue;
-		a = o->in[0]->type.dtype;
-		b = o->in[1]->type.dtype;
+		a = mma_a(o)->type.dtype;
+		b = mma_b(o)->type.dtype;
 		to[0] = wider(a);
 		to[1] = wider(b);
 		if (has_mma(o, a, b, t) || to[0] == D_COUNT || to[1] == D_COUNT ||

@@ -87,7 +87,7 @@ reads_moved(const Sink *s, const Op *o)
 static void
 move_to(Sink *s, Op *load, Op *at)
 {
-	const Val *tile = tile_of(load->in[0]);
+	const Val *tile = tile_of(load_source(load));
 	Op *last = at->prev, *next = load;
 
 	for (const Op *o = load->next; o != at; o = o->next)
@@ -121,8 +121,8 @@ ask(Sink *s, const Val *v, Op *at, bool factor)
 		for (int i = 0; is_made_late(o) && i < o->nin; i++)
 			if (o->in[i]->def)
 				VEC_PUSH(s->k->unit->arena, s->work, s->n, s->cap, o->in[i]->def);
-		if (factor && o->code == O_load && o->out[0]->type.space == S_reg && tile_of(o->in[0]) &&
-		    o->parent == at->parent && s->fence[o->id] < s->fence[at->id])
+		if (factor && o->code == O_load && o->out[0]->type.space == S_reg &&
+		    tile_of(load_source(o)) && o->parent == at->parent && s->fence[o->id] < s->fence[at->id])
 			move_to(s, o, at);
 	}
 }
@@ -138,7 +138,7 @@ sink_block(Sink *s, Block *b)
 			}
 		note_access(s, o);
 		for (int i = 0; !is_made_late(o) && i < o->nin; i++)
-			ask(s, o->in[i], o, o->code == O_dot && i != 2);
+			ask(s, o->in[i], o, o->code == O_dot && i != IN_mma_acc);
 	}
 }
 

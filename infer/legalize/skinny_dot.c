@@ -61,7 +61,7 @@ turned(InsertPoint p, Val *x)
 	for (int d = 0; d <= last && back; d++)
 		back = IMM_AT(t, perm, d) == (d < last - 1 ? d : 2 * last - 1 - d);
 	if (back)
-		return t->in[0];
+		return op_source(t);
 	type.shape[last] = x->type.shape[last - 1];
 	type.shape[last - 1] = x->type.shape[last];
 	v = thin_put(p, O_transpose, x, NULL, type);
@@ -176,13 +176,13 @@ is_zero(const Val *v)
 static int
 carried(const uint32_t *uses, const Op *dot)
 {
-	const Val *acc = dot->in[2], *out = dot->out[0];
+	const Val *acc = mma_acc(dot), *out = dot->out[0];
 	const Op *loop = dot->parent->owner;
 	int i = (int)acc->index - 1;
 
 	if (acc->def || !loop || loop->code != O_for || acc->block != dot->parent || i < 0 ||
 	    uses[acc->id] != 1 || uses[out->id] != 1 || dot->parent->last->in[i] != out ||
-	    !is_zero(loop->in[3 + i]))
+	    !is_zero(for_init(loop, i)))
 		return -1;
 	return dtype_accumulator(out->type.dtype) == out->type.dtype && !acc->type.pinned ? i : -1;
 }
@@ -212,13 +212,13 @@ carry(Kernel *k, const Op *dot, int i, int few, Type t)
 	Type was = type_free(loop->out[i]->type);
 	Val *out = loop->out[i], *back;
 
-	loop->in[3 + i] = zero_like(loop, loop->in[3 + i]->def, t);
+	loop->in[IN_for_init + i] = zero_like(loop, for_init(loop, i)->def, t);
 	loop->blk[0]->arg[1 + i]->type = t;
 	out->type = t;
 	back = as_result(behind, out, few, was);
 	back->name = out->name;
 	val_replace(k, out, back);
-	loop->next->in[0] = out;
+	loop->next->in[IN_op_source] = out;
 }
 
 /* ---- the pass -------------------------------------------------------------------------------- */
@@ -230,7 +230,7 @@ padded(InsertPoint p, const Op *dot, int few, Val *more)
 	int d = dot->out[0]->type.rank - 2 + few;
 	int64_t times = enough(dot, few) / dot->out[0]->type.shape[d];
 	Type t = type_free(dot->out[0]->type);
-	Val *in[3] = { dot->in[0], dot->in[1], more };
+	Val *in[3] = { mma_a(dot), mma_b(dot), more };
 
 	t.shape[d] *= times;
 	in[few] = repeated(p, in[few], d, times);
@@ -242,7 +242,7 @@ static void
 rewrite(Kernel *k, const uint32_t *uses, Op *dot, int few)
 {
 	InsertPoint p = { dot->parent, dot, dot->src };
-	Val *acc = dot->in[2], *x;
+	Val *acc = mma_acc(dot), *x;
 	int at = carried(uses, dot);
 
 	x = few < 0 ? sum_of_terms(k, p, dot) : padded(p, dot, few, at < 0 ? NULL : acc);

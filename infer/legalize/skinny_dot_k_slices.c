@@ -21,7 +21,7 @@ enum {
 static const Op *
 load_view(const Op *load)
 {
-	const Op *view = load->in[0]->def;
+	const Op *view = load_source(load)->def;
 
 	return view && view->code == O_view && view_gather_dim(view) < 0 && !view_has_steps(view) &&
 	                       !view_is_longer(view)
@@ -41,12 +41,12 @@ can_part(const Kernel *k, const Val *v, int d, int depth)
 	if (!o || depth == 0 || v->type.pinned)
 		return false;
 	if (o->code == O_load) {
-		tensor = view_root(o->in[0]);
+		tensor = view_root(load_source(o));
 		return !IMM(o, space_open) && load_view(o) && tensor->type.space == S_global &&
 		       val_param(k, tensor) && !val_param(k, tensor)->written;
 	}
 	if (o->code == O_transpose)
-		return can_part(k, o->in[0], (int)IMM_AT(o, perm, d), depth - 1);
+		return can_part(k, op_source(o), (int)IMM_AT(o, perm, d), depth - 1);
 	if (!op_is(o, F_ELT) && o->code != O_broadcast)
 		return false;
 	for (int i = 0; i < o->nin; i++)
@@ -89,11 +89,11 @@ part(InsertPoint p, Val *v, int d, int64_t from, int64_t n)
 	if (v->type.shape[d] == 1)
 		return v;
 	if (o->code == O_load)
-		in[0] = part_of_memory(p, o->in[0], d, from, n);
+		in[0] = part_of_memory(p, load_source(o), d, from, n);
 	for (int i = 0; o->code != O_load && o->code != O_const && o->code != O_splat && i < o->nin; i++)
 		in[i] = part(p, o->in[i], o->code == O_transpose ? (int)IMM_AT(o, perm, d) : d, from, n);
 	if (o->code == O_splat)
-		in[0] = o->in[0];
+		in[0] = op_source(o);
 	o = op_clone(p.in, p.at, o, instead, &next);
 	o->out[0]->type = type_free(v->type);
 	o->out[0]->type.shape[d] = n;
@@ -136,12 +136,12 @@ staged(InsertPoint p, Val *v)
 Val *
 thin_terms_in_parts(Kernel *k, InsertPoint p, const Op *dot, Type all)
 {
-	int r = dot->in[0]->type.rank, dim[2] = { r - 1, r - 2 }, last = all.rank - 1, loads = 0;
+	int r = mma_a(dot)->type.rank, dim[2] = { r - 1, r - 2 }, last = all.rank - 1, loads = 0;
 	int64_t many = all.shape[last], n;
 	bool parts[2];
 	Val *mem[2] = { NULL, NULL }, *ahead[2], *sum = NULL;
 
-	n = part_length(k, &all, dtype_info[dot->in[1]->type.dtype].bits);
+	n = part_length(k, &all, dtype_info[mma_b(dot)->type.dtype].bits);
 	if (n == many)
 		return NULL;
 	for (int i = 0; i < 2; i++) {

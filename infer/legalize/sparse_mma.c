@@ -15,7 +15,7 @@ sparse_expand_of(const Op *dot, int side, Op **chain, int *n)
 	int kdim = 1 - side;
 	Op *o = dot->in[side]->def;
 
-	for (*n = 0; o && *n < CHAIN_MAX; o = o->in[0]->def) {
+	for (*n = 0; o && *n < CHAIN_MAX; o = op_source(o)->def) {
 		if (o->code == O_sparse_expand)
 			return IMM(o, dim) == kdim && !IMM(o, dense) && o->out[0]->type.rank == 2 ? o : NULL;
 		if (o->code == O_transpose && o->out[0]->type.rank == 2)
@@ -74,10 +74,10 @@ fuse(Kernel *k, Op *dot, int side)
 	e = dot_batch(dot) ? NULL : sparse_expand_of(dot, side, chain, &n);
 	if (!e)
 		return false;
-	in[side] = again(dot, chain, n, e->in[0], true);
+	in[side] = again(dot, chain, n, sparse_values(e), true);
 	in[1 - side] = dot->in[1 - side];
-	in[2] = dot->in[2];
-	in[3] = again(dot, chain, n, e->in[1], false);
+	in[2] = mma_acc(dot);
+	in[3] = again(dot, chain, n, sparse_positions(e), false);
 	o = op_new(dot->parent, dot, O_dot, dot->src, 4, in, 1, &dot->out[0]->type);
 	IMM_SET(o, sparse, side);
 	if (!has_row(o, k->unit->target)) {

@@ -56,7 +56,7 @@ is_touched(Kernel *k, const Op *store, const Val *tensor)
 static Type
 slab_type(const Slabs *s)
 {
-	Type t = type_free(s->store->in[0]->type);
+	Type t = type_free(store_value(s->store)->type);
 
 	t.space = S_shared;
 	t.shape[s->cut] = s->each;
@@ -107,7 +107,7 @@ has_columns(Kernel *k, const Type *tile)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (product_factor(o) && product_factor(o) == o->in[1] && tile->rank == 2 &&
+		if (product_factor(o) && product_factor(o) == mma_b(o) && tile->rank == 2 &&
 		    o->out[0]->type.shape[0] == tile->shape[0] && o->out[0]->type.shape[1] == tile->shape[1])
 			return true;
 	return false;
@@ -146,11 +146,11 @@ plan(Kernel *k, Op *store, Slabs *s)
 
 	if (store->code != O_store)
 		return false;
-	t = &store->in[0]->type;
-	if (IMM(store, update) || t->space != S_reg || store->in[1]->type.space != S_global ||
-	    op_role(store) != ROLE_CONSUMER || map_refusal(k, store->in[1]))
+	t = &store_value(store)->type;
+	if (IMM(store, update) || t->space != S_reg || store_dest(store)->type.space != S_global ||
+	    op_role(store) != ROLE_CONSUMER || map_refusal(k, store_dest(store)))
 		return false;
-	*s = (Slabs){ .store = store, .tensor = store->in[1] };
+	*s = (Slabs){ .store = store, .tensor = store_dest(store) };
 	p = val_param(k, view_root(s->tensor));
 	s->unit = view_unit_dim(k, s->tensor->def);
 	row = row_of(t, s->unit);
@@ -188,12 +188,12 @@ static Val *
 part_of(const Slabs *s, int64_t from)
 {
 	Op *o = s->store;
-	Type t = type_free(o->in[0]->type);
+	Type t = type_free(store_value(o)->type);
 
 	if (s->parts == 1)
-		return o->in[0];
+		return store_value(o);
 	t.shape[s->cut] = s->each;
-	o = op_new(o->parent, o, O_slice, o->src, 1, &o->in[0], 1, &t);
+	o = op_new(o->parent, o, O_slice, o->src, 1, &o->in[IN_store_value], 1, &t);
 	IMM_SET(o, dim, s->cut);
 	IMM_SET(o, from, from);
 	return o->out[0];
@@ -203,7 +203,7 @@ static Val *
 place_of(const Slabs *s, int64_t from)
 {
 	Op *o = s->store, *view;
-	int d = 1 + view_operand_dim(s->tensor->def, s->cut);
+	int d = IN_view_start + view_operand_dim(s->tensor->def, s->cut);
 	Type t = s->tensor->type;
 
 	if (s->parts == 1)

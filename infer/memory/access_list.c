@@ -30,13 +30,13 @@ sort_accesses(Solve *s)
 
 	for (int i = 0; i < s->norder; i++) {
 		Op *o = s->order[i];
-		const Val *tile = o->code == O_load ? o->out[0] : o->code == O_store ? o->in[0]
+		const Val *tile = o->code == O_load ? o->out[0] : o->code == O_store ? store_value(o)
 		                                                                     : NULL;
 
 		if (!tile || tile->type.space != S_reg)
 			continue;
 		all[n] = (Sized){ o, (double)type_size(&tile->type) * bits_of(tile) * s->weight[o->id], i };
-		if ((o->code == O_load ? o->in[0] : o->in[1])->type.space == S_global)
+		if ((o->code == O_load ? load_source(o) : store_dest(o))->type.space == S_global)
 			all[n].bytes *= 16;
 		n++;
 	}

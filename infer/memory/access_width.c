@@ -21,7 +21,7 @@ view_dims(Val *v, int *dim_of)
 	while (v->def && v->def->code == O_view) {
 		for (int d = 0; d < rank; d++)
 			dim_of[d] = view_operand_dim(v->def, dim_of[d]);
-		v = v->def->in[0];
+		v = view_source(v->def);
 	}
 	return v;
 }
@@ -58,12 +58,12 @@ edge_vec(Kernel *k, const Op *view, int dim, int64_t cap)
 		return cap;
 	if (view_is_longer(view)) {
 		dim = view_operand_dim(view, dim);
-		view = view->in[0]->def;
+		view = view_source(view)->def;
 	}
-	if (!p || view->code != O_view || view->in[0] != root)
+	if (!p || view->code != O_view || view_source(view) != root)
 		return 1;
 	size = val_fact_at(k, view, p->size[rd]).mult;
-	start = val_fact_at(k, view, view->in[1 + rd]).mult;
+	start = val_fact_at(k, view, view_start(view, rd)).mult;
 	while (cap > 1 && (size % cap || start % cap))
 		cap /= 2;
 	return cap;
@@ -168,7 +168,7 @@ shared_vec(const Solve *s, Val *mem, int64_t run)
 
 	if (u < 0)
 		return 1;
-	for (const Val *v = root; v; v = val_is_alias(v) ? v->def->in[0] : NULL) {
+	for (const Val *v = root; v; v = val_is_alias(v) ? op_source(v->def) : NULL) {
 		row = s->unit[v->id] < 0 ? 1 : v->type.shape[s->unit[v->id]];
 		cap = min64(cap, pow2_part(row));
 		if (v->type.pinned && pinned_run(v->type.layout, s->unit[v->id]) < cap)
@@ -176,17 +176,17 @@ shared_vec(const Solve *s, Val *mem, int64_t run)
 	}
 	if (mem->def && mem->def->code == O_view)
 		cap = within_vec(mem->def, u, cap);
-	for (const Val *v = mem; v->def && v->def->code == O_view; v = v->def->in[0]) {
+	for (const Val *v = mem; v->def && v->def->code == O_view; v = view_source(v->def)) {
 		/* The dim's index may differ per view of the chain, as leading dims may be dropped: look it
 		 * up per link. */
 		int d = s->unit[root->id];
 		int link[DIM_MAX], inner = -1;
-		view_dims(v->def->in[0], link);
-		for (int i = 0; i < v->def->in[0]->type.rank; i++)
+		view_dims(view_source(v->def), link);
+		for (int i = 0; i < view_source(v->def)->type.rank; i++)
 			if (link[i] == d)
 				inner = i;
 		if (inner >= 0) {
-			int64_t mult = val_fact(s->k, v->def->in[1 + inner]).mult;
+			int64_t mult = val_fact(s->k, view_start(v->def, inner)).mult;
 			while (mult && mult % cap)
 				cap /= 2;
 		}
@@ -211,9 +211,10 @@ source_of(const Solve *s, const Val *v, int depth)
 	if (!o || depth == 0)
 		return best;
 	if (o->code == O_load)
-		return (Source){ bits_of(v), unit_dim(s, o->in[0]), o->in[0]->type.space == S_global };
+		return (Source){ bits_of(v), unit_dim(s, load_source(o)),
+		                 load_source(o)->type.space == S_global };
 	if (o->code == O_transpose) {
-		best = source_of(s, o->in[0], depth - 1);
+		best = source_of(s, op_source(o), depth - 1);
 		for (int d = 0; d < v->type.rank; d++)
 			if (best.bits && IMM_AT(o, perm, d) == best.unit) {
 				best.unit = d;
@@ -222,9 +223,9 @@ source_of(const Solve *s, const Val *v, int depth)
 		return best;
 	}
 	if (o->code == O_lookup)
-		return source_of(s, o->in[1], depth - 1);
+		return source_of(s, lookup_index(o), depth - 1);
 	if (o->code == O_sparse_expand) { /* nonzero values, half as many along the dim */
-		best = source_of(s, o->in[0], depth - 1);
+		best = source_of(s, sparse_values(o), depth - 1);
 		if (best.unit == IMM(o, dim))
 			best.bits /= 2;
 		return best;

@@ -12,8 +12,9 @@
 static int
 cast_likes(const Solve *s, const Op *o, bool packed)
 {
-	int bits = bits_of(o->in[0]), lane = bits_of(o->out[0]), wide = lane <= 8 ? 8 : 16, best = 0;
-	const DTypeInfo *from = &dtype_info[o->in[0]->type.dtype], *to = &dtype_info[o->out[0]->type.dtype];
+	int bits = bits_of(op_source(o)), lane = bits_of(o->out[0]), wide = lane <= 8 ? 8 : 16, best = 0;
+	const DTypeInfo *from = &dtype_info[op_source(o)->type.dtype];
+	const DTypeInfo *to = &dtype_info[o->out[0]->type.dtype];
 	/* 8 and 16: the first that works; for floats 4, and the order for their fields */
 	int order[4] = { wide, 24 - wide, 4, ORDER_HALF + to->man - from->man };
 	bool whole = is_pow2(bits), half = packed && lane == 16 && from->kind == K_flt;

@@ -204,13 +204,13 @@ has_whole_rows(const Val *mem)
 Lowering *
 lowering_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made)
 {
-	int bits = bits_of(o->out[0]), unit = unit_dim(s, o->in[0]);
+	int bits = bits_of(o->out[0]), unit = unit_dim(s, load_source(o));
 	const Layout *map;
 	const Instr *in;
 	Matrix m;
 	Lowering *p;
 
-	if (!has_matrices(o->out[0]->type.dtype) || !has_whole_rows(o->in[0]))
+	if (!has_matrices(o->out[0]->type.dtype) || !has_whole_rows(load_source(o)))
 		return NULL;
 	if (!find_matrix(l, unit, bits, &m) || (m.pairs && bit_order_liked(s, o->out[0]) != 16)) {
 		l = turned_words(s, l, unit, bits);
@@ -218,7 +218,7 @@ lowering_ldmatrix(Solve *s, const Op *o, const Layout *l, const Layout **made)
 			return NULL;
 		*made = l;
 	}
-	if (shared_vec(s, o->in[0], 128 / bits) * bits < 128)
+	if (shared_vec(s, load_source(o), 128 / bits) * bits < 128)
 		return NULL;
 	in = matrix_row(s, IK_ldmatrix, l, &m, bits, &map);
 	if (!in)
@@ -245,13 +245,13 @@ matrix_side(Solve *s, InstrKind kind, DType d, const Layout *l, int unit, Matrix
 Lowering *
 lowering_stmatrix(Solve *s, const Op *o, const Layout *l)
 {
-	DType d = o->in[0]->type.dtype;
-	int unit = unit_dim(s, o->in[1]), run = 128 / dtype_info[d].bits;
+	DType d = store_value(o)->type.dtype;
+	int unit = unit_dim(s, store_dest(o)), run = 128 / dtype_info[d].bits;
 	MatrixSide side;
 	Lowering *p;
 
-	if (unit < 0 || !has_whole_rows(o->in[1]) || !matrix_side(s, IK_stmatrix, d, l, unit, &side) ||
-	    shared_vec(s, o->in[1], run) < run)
+	if (unit < 0 || !has_whole_rows(store_dest(o)) || !matrix_side(s, IK_stmatrix, d, l, unit, &side) ||
+	    shared_vec(s, store_dest(o), run) < run)
 		return NULL;
 	p = lowering_new(s, side.in, run);
 	p->access.map = side.map;

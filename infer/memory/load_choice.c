@@ -71,9 +71,9 @@ load_shared(Solve *s, Op *o)
 {
 	const Layout *l = s->sol->val[o->out[0]->id];
 	DType d = o->out[0]->type.dtype;
-	int grain = dtype_grain(d), unit = unit_dim(s, o->in[0]);
+	int grain = dtype_grain(d), unit = unit_dim(s, load_source(o));
 	const Layout *ordered = along_memory(s, l, unit, grain), *made = NULL;
-	int64_t vec = unit < 0 ? 1 : whole_bytes(d, shared_vec(s, o->in[0], reg_run(ordered, unit)));
+	int64_t vec = unit < 0 ? 1 : whole_bytes(d, shared_vec(s, load_source(o), reg_run(ordered, unit)));
 	Lowering *p = lowering_ldmatrix(s, o, l, &made);
 
 	if (p) {
@@ -83,7 +83,7 @@ load_shared(Solve *s, Op *o)
 		return;
 	}
 	if (s->sol->plan.widen == NARROW_WORDS && unit >= 0 && vec * grain < 32) {
-		int64_t wide = shared_vec(s, o->in[0], o->out[0]->type.shape[unit]);
+		int64_t wide = shared_vec(s, load_source(o), o->out[0]->type.shape[unit]);
 		Layout *w = NEW(s->arena, Layout);
 		if (wide * grain >= 32 && widen(w, l, unit, wide) &&
 		    load_cost(w, wide, d) + pick_cost(w, l, vec, d) < load_cost(l, vec, d)) {
@@ -102,11 +102,11 @@ load_shared(Solve *s, Op *o)
 int64_t
 load_vec(const Solve *s, const Op *o, const Layout *l)
 {
-	int unit = unit_dim(s, o->in[0]);
+	int unit = unit_dim(s, load_source(o));
 
 	return unit < 0 ? 1
 	                : whole_bytes(o->out[0]->type.dtype,
-	                              global_vec(s, o->in[0]->def, unit, reg_run(l, unit)));
+	                              global_vec(s, load_source(o)->def, unit, reg_run(l, unit)));
 }
 
 void
@@ -117,6 +117,6 @@ load_global_as(Solve *s, Op *o, const Layout *l)
 
 	if (l != known_layout(s, o->out[0]))
 		s->sol->made[o->id][0] = l;
-	require_indices(s, o->in[0], l);
+	require_indices(s, load_source(o), l);
 	s->sol->lowering[o->id] = lowering_new(s, memory_row(IK_ld_global, bits, false), vec);
 }

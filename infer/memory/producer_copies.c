@@ -9,7 +9,7 @@
 static int64_t
 copy_registers(Solve *s, const Op *o)
 {
-	const Op *view = o->in[0]->def;
+	const Op *view = copy_source(o)->def;
 	int64_t rows = 0, vec;
 	InstrKind kind;
 	Layout map;
@@ -19,7 +19,7 @@ copy_registers(Solve *s, const Op *o)
 	for (int i = 1; view && i < view->nin; i++)
 		if (is_reg(view->in[i]))
 			rows = max64(rows, layout_cosize(s->sol->val[view->in[i]->id], AX_reg));
-	if (vec * bits_of(o->in[0]) < 32) /* cp.async moves at least 32 bits */
+	if (vec * bits_of(copy_source(o)) < 32) /* cp.async moves at least 32 bits */
 		rows += min64(ceil_div(layout_cosize(&map, AX_reg), vec), COPIES_AHEAD + 2);
 	return ROW_REGISTERS * rows;
 }
@@ -29,7 +29,7 @@ copy_registers(Solve *s, const Op *o)
 static int64_t
 changed_registers(const Solve *s, const Op *o)
 {
-	const Op *view = o->in[0]->def;
+	const Op *view = copy_source(o)->def;
 	int64_t sum = 0;
 
 	for (int i = 1; view && i < view->nin; i++) {

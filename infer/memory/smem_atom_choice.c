@@ -136,7 +136,7 @@ box_excess(const Solve *s, const Demand *d, int n, const SmemAtom *f)
 	double sum = 0;
 
 	for (int i = 0; i < n; i++) {
-		const Type *t = d[i].op->code == O_copy ? &d[i].op->in[0]->type : NULL;
+		const Type *t = d[i].op->code == O_copy ? &copy_source(d[i].op)->type : NULL;
 		int bits = t ? dtype_info[t->dtype].bits : 0;
 		double bytes = t ? (double)type_size(t) * bits / 8 : 0, row = f->width;
 

@@ -31,7 +31,7 @@ lowering_new(Solve *s, const Instr *in, int64_t vec)
 static const Instr *
 red_row(const Solve *s, const Op *o, int64_t vec)
 {
-	const Type *t = &o->in[0]->type;
+	const Type *t = &store_value(o)->type;
 	int bits = (int)vec * dtype_info[t->dtype].bits;
 	InstrKind kind = instr_store_kind(o);
 
@@ -57,12 +57,12 @@ red_vec(const Solve *s, const Op *o, int64_t vec)
 static bool
 store_layout(Solve *s, Op *o, Layout *l)
 {
-	const Type *t = &o->in[0]->type;
+	const Type *t = &store_value(o)->type;
 	int order[DIM_MAX];
 	int64_t vec;
 
-	memory_order(s, o->in[1], order);
-	vec = global_vec(s, o->in[1]->def, order[0], t->shape[order[0]]);
+	memory_order(s, store_dest(o), order);
+	vec = global_vec(s, store_dest(o)->def, order[0], t->shape[order[0]]);
 	if (IMM(o, update))
 		vec = red_vec(s, o, vec);
 	return coalesced_layout(l, t->rank, t->shape, order, vec, s->k->warps, false);
@@ -108,8 +108,8 @@ traded(Layout *out, const Layout *l, int unit, int64_t vec)
 static bool
 byte_layout(Solve *s, const Op *o, int unit, Layout *l)
 {
-	const Type *t = &o->in[0]->type;
-	int64_t vec = shared_vec(s, o->in[1], t->shape[unit]);
+	const Type *t = &store_value(o)->type;
+	int64_t vec = shared_vec(s, store_dest(o), t->shape[unit]);
 	int order[DIM_MAX], n = 1;
 
 	order[0] = unit;
@@ -123,9 +123,9 @@ byte_layout(Solve *s, const Op *o, int unit, Layout *l)
 void
 select_store(Solve *s, Op *o)
 {
-	DType d = o->in[0]->type.dtype;
-	int grain = dtype_grain(d), unit = unit_dim(s, o->in[1]);
-	bool global = o->in[1]->type.space == S_global, red = IMM(o, update) != STORE_PLAIN;
+	DType d = store_value(o)->type.dtype;
+	int grain = dtype_grain(d), unit = unit_dim(s, store_dest(o));
+	bool global = store_dest(o)->type.space == S_global, red = IMM(o, update) != STORE_PLAIN;
 	const Layout *l = operand_layout(s, o, 0);
 	const Instr *in;
 	int64_t vec;
@@ -135,23 +135,23 @@ select_store(Solve *s, Op *o)
 		return;
 	}
 	if (access_found(o)) { /* element by element, each lane its own */
-		require_indices(s, o->in[1], l);
+		require_indices(s, store_dest(o), l);
 		s->sol->lowering[o->id] = lowering_new(s, red_row(s, o, 1), 1);
 		return;
 	}
 	if (global && s->sol->plan.store != STORE_AS_IS && s->sol->want[o->id][0] == NULL &&
-	    !value_is_pinned(s, o->in[0])) {
+	    !value_is_pinned(s, store_value(o))) {
 		Layout *w = NEW(s->arena, Layout);
 		bool trade = s->sol->plan.store == STORE_TRADED;
 		if (trade ? unit >= 0 && !red &&
-		                    traded(w, l, unit, global_vec(s, o->in[1]->def, unit, dtype_most(d)))
+		                    traded(w, l, unit, global_vec(s, store_dest(o)->def, unit, dtype_most(d)))
 		          : store_layout(s, o, w) && !layout_equal(w, l)) {
 			s->sol->want[o->id][0] = w;
 			l = w;
 		}
 	}
-	if (!global && s->sol->want[o->id][0] == NULL && !value_is_pinned(s, o->in[0]) && unit >= 0 &&
-	    shared_vec(s, o->in[1], reg_run(l, unit)) * grain < 8) {
+	if (!global && s->sol->want[o->id][0] == NULL && !value_is_pinned(s, store_value(o)) && unit >= 0 &&
+	    shared_vec(s, store_dest(o), reg_run(l, unit)) * grain < 8) {
 		Layout *w = NEW(s->arena, Layout);
 
 		if (byte_layout(s, o, unit, w))
@@ -161,10 +161,11 @@ select_store(Solve *s, Op *o)
 		s->sol->want[o->id][0] = l = along_memory(s, l, unit, grain);
 	if (!global && !red && (s->sol->lowering[o->id] = lowering_stmatrix(s, o, l)) != NULL)
 		return;
-	require_indices(s, o->in[1], l);
+	require_indices(s, store_dest(o), l);
 	vec = unit < 0 ? 1 : reg_run(l, unit);
 	if (unit >= 0)
-		vec = global ? global_vec(s, o->in[1]->def, unit, vec) : shared_vec(s, o->in[1], vec);
+		vec = global ? global_vec(s, store_dest(o)->def, unit, vec)
+		             : shared_vec(s, store_dest(o), vec);
 	if (vec * grain < 8) {
 		infer_error_half_bytes(s, o, l, unit);
 	}
@@ -208,20 +209,20 @@ times_along(const Type *t, int unit, int64_t vec, int warps)
 bool
 copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec, InstrKind *kind)
 {
-	const Type *t = &o->in[1]->type;
-	int grain = dtype_grain(t->dtype), order[DIM_MAX], unit = unit_dim(s, o->in[1]);
+	const Type *t = &copy_dest(o)->type;
+	int grain = dtype_grain(t->dtype), order[DIM_MAX], unit = unit_dim(s, copy_dest(o));
 	int64_t times = 1, shape[DIM_MAX];
 	int warps = op_warps(o);
 
 	*vec = 1;
 	*kind = IMM(o, async) ? IK_cp_async : IK_ld_st;
-	memory_order(s, o->in[0], order);
+	memory_order(s, copy_source(o), order);
 	if (unit == order[0] && t->rank)
-		*vec = shared_vec(s, o->in[1], global_vec(s, o->in[0]->def, unit, t->shape[unit]));
+		*vec = shared_vec(s, copy_dest(o), global_vec(s, copy_source(o)->def, unit, t->shape[unit]));
 	if (*vec * grain < 8) {
 		*kind = IK_ld_bits;
-		*vec = single_vec(s, o->in[1], unit, warps);
-		memory_order(s, o->in[1], order);
+		*vec = single_vec(s, copy_dest(o), unit, warps);
+		memory_order(s, copy_dest(o), order);
 	}
 	if (*vec == 0) {
 		infer_error(s, o->src,
@@ -229,12 +230,12 @@ copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec, InstrKind *kind)
 		      "element, and lane 0 of warp 0 cannot copy it alone; make the rows of the shared "
 		      "tile, and the extents copied, multiples of %d",
 		            dtype_info[t->dtype].name, elem_words(s, t, 0), 8 / grain);
-		infer_error_tensor(s, o->in[0]);
+		infer_error_tensor(s, copy_source(o));
 		return false;
 	}
 	for (int d = 0; d < t->rank; d++)
 		shape[d] = t->shape[d];
-	if (unit == order[0] && t->rank && *kind != IK_ld_bits && unit == unit_dim(s, o->in[0])) {
+	if (unit == order[0] && t->rank && *kind != IK_ld_bits && unit == unit_dim(s, copy_source(o))) {
 		times = times_along(t, unit, *vec, warps);
 		shape[unit] /= times;
 	}
@@ -249,7 +250,7 @@ copy_map(Solve *s, const Op *o, Layout *map, int64_t *vec, InstrKind *kind)
 bool
 select_copy(Solve *s, Op *o)
 {
-	int grain = dtype_grain(o->in[1]->type.dtype);
+	int grain = dtype_grain(copy_dest(o)->type.dtype);
 	Layout *map = NEW(s->arena, Layout);
 	const Instr *in;
 	const char *why;
@@ -268,13 +269,13 @@ select_copy(Solve *s, Op *o)
 		}
 		if (out) {
 			infer_error(s, o->src, "no asynchronous store of this tile: %s", why);
-			infer_error_tensor(s, o->in[1]);
+			infer_error_tensor(s, copy_dest(o));
 			return false;
 		}
 	}
 	if (!copy_map(s, o, map, &vec, &kind))
 		return false;
-	require_indices(s, o->in[0], map);
+	require_indices(s, copy_source(o), map);
 	in = memory_row(kind, (int)vec * grain, false);
 	if (!in || in->bits != (int)vec * grain || !instr_on(in, s->k->unit->target))
 		in = memory_row(IK_ld_st, (int)vec * grain, false);
@@ -317,7 +318,7 @@ reshape_error(Solve *s, const Op *o, const Val *tile, const Layout *l)
 		s, as->src,
 		"%s has the memory layout %s%s, which has no equivalent with the dimensions of %s; declare "
 		"it in that shape, or load all of it and reshape the result",
-		tile_words(s, tile), layout_print(s->arena, l), tile->type.pinned ? ", which is pinned" : "",
+		tile_words(s, tile), layout_print(s->arena, l), tile->type.pinned ? " (pinned)" : "",
 		type_print(s->arena, &as->out[0]->type));
 	infer_error_note(s, tile->def->src, "%s is %s", tile_words(s, tile),
 	                 type_print(s->arena, &tile->type));

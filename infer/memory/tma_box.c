@@ -6,7 +6,7 @@
 Val *
 copy_side(const Op *copy, Space space)
 {
-	return copy->in[0]->type.space == space ? copy->in[0] : copy->in[1];
+	return copy_source(copy)->type.space == space ? copy_source(copy) : copy_dest(copy);
 }
 
 const char *
@@ -51,8 +51,8 @@ box_map(const Solve *s, const Op *copy, const SmemAtom *f, TensorMap *out)
 {
 	Val *mem = copy_side(copy, S_global);
 	const Op *view = mem->def;
-	const Param *p = val_param(s->k, view->in[0]);
-	int rank = view->in[0]->type.rank, unit = view_operand_dim(view, unit_dim(s, mem));
+	const Param *p = val_param(s->k, view_source(view));
+	int rank = view_source(view)->type.rank, unit = view_operand_dim(view, unit_dim(s, mem));
 	int first = whole_from(copy_side(copy, S_shared));
 
 	*out = (TensorMap){

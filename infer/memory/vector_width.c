@@ -56,13 +56,14 @@ tie_op(int *tie, const Op *o)
 static const Val *
 tile_of(const Op *access)
 {
-	return access->code == O_load ? access->out[0] : access->in[0];
+	return access->code == O_load ? access->out[0] : store_value(access);
 }
 
 static void
 ask(const Solve *s, Contiguity *r, const Op *access)
 {
-	const Val *tile = tile_of(access), *mem = access->code == O_load ? access->in[0] : access->in[1];
+	const Val *tile = tile_of(access);
+	const Val *mem = access->code == O_load ? load_source(access) : store_dest(access);
 	int grain = dtype_grain(tile->type.dtype), unit;
 	int64_t vec;
 

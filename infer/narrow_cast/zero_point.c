@@ -15,7 +15,7 @@ whole_range(const Val *v, int64_t *lo, int64_t *hi)
 {
 	const Op *o = v->def;
 
-	for (int i = 0; o && i < CHAIN; i++, o = o->in[0]->def) {
+	for (int i = 0; o && i < CHAIN; i++, o = op_source(o)->def) {
 		const DTypeInfo *d;
 
 		if (o->code == O_const) {
@@ -25,7 +25,7 @@ whole_range(const Val *v, int64_t *lo, int64_t *hi)
 			return !((double)*lo < o->fimm) && !((double)*lo > o->fimm);
 		}
 		if (o->code == O_cast) {
-			d = &dtype_info[o->in[0]->type.dtype];
+			d = &dtype_info[op_source(o)->type.dtype];
 			*lo = d->kind == K_sint ? -((int64_t)1 << (d->bits - 1)) : 0;
 			*hi = ((int64_t)1 << (d->bits - (d->kind == K_sint))) - 1;
 			return d->bits <= 8 && d->kind != K_flt && d->kind != K_pred;

@@ -76,7 +76,7 @@ fma_choice(Solve *s, const Op *dot, DotChoice *c)
 	int b = dot_batch(dot);
 	int64_t k = dot_k(dot), rows = t->shape[b], cols = t->shape[b + 1];
 	int64_t batch = c->batch_lanes ? batch_lanes(dot, c->wb, WARP_SIZE) : 1;
-	int unit[2] = { source_unit(s, dot->in[0]) - b, source_unit(s, dot->in[1]) - b };
+	int unit[2] = { source_unit(s, mma_a(dot)) - b, source_unit(s, mma_b(dot)) - b };
 	DimSplit m = { .vec = unit[0] == 0 ? gcd64(rows, 4) : 1 }, n = { .vec = gcd64(cols, 4) };
 	int warps = c->wm * c->wn, first;
 
@@ -112,5 +112,5 @@ fma_choice(Solve *s, const Op *dot, DotChoice *c)
 		layout_push_rep(l, WARP_SIZE / used, used, AX_lane);
 		layout_push_rep(l, s->k->warps / (warps * c->wb), warps * c->wb, AX_warp);
 	}
-	return suit_pack(s, dot->in[0], &c->a) && suit_pack(s, dot->in[1], &c->b);
+	return suit_pack(s, mma_a(dot), &c->a) && suit_pack(s, mma_b(dot), &c->b);
 }

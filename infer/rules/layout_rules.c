@@ -78,14 +78,15 @@ table_layout(Layout *out, const Layout *l, const Type *index, const Type *table)
 static void
 rule_lookup(Solve *s, Op *o)
 {
-	const Layout *l = known_layout(s, o->out[0]) ? known_layout(s, o->out[0]) : known_layout(s, o->in[1]);
+	const Layout *l = known_layout(s, o->out[0]) ? known_layout(s, o->out[0])
+	                                             : known_layout(s, lookup_index(o));
 	Layout table;
 
 	if (!l)
 		return;
 	set_layout(s, o->out[0], l, o);
 	require_operand(s, o, 1, l);
-	if (table_layout(&table, l, &o->in[1]->type, &o->in[0]->type))
+	if (table_layout(&table, l, &lookup_index(o)->type, &lookup_table(o)->type))
 		require_operand(s, o, 0, &table);
 }
 
@@ -139,9 +140,10 @@ table_spread(Layout *out, const Layout *rows, int64_t n)
 static void
 rule_gather(Solve *s, Op *o)
 {
-	const Layout *l = known_layout(s, o->out[0]) ? known_layout(s, o->out[0]) : known_layout(s, o->in[1]);
-	const Layout *t = known_layout(s, o->in[0]);
-	const Type *table = &o->in[0]->type;
+	const Layout *l = known_layout(s, o->out[0]) ? known_layout(s, o->out[0])
+	                                             : known_layout(s, lookup_index(o));
+	const Layout *t = known_layout(s, lookup_table(o));
+	const Type *table = &lookup_table(o)->type;
 	int d = table->rank - 1;
 	Layout rows, spread;
 
@@ -164,8 +166,8 @@ rule_mask(Solve *s, Op *o)
 {
 	if (known_layout(s, o->out[0]))
 		require_operand(s, o, 0, known_layout(s, o->out[0]));
-	else if (known_layout(s, o->in[0]))
-		set_layout(s, o->out[0], known_layout(s, o->in[0]), o);
+	else if (known_layout(s, mask_source(o)))
+		set_layout(s, o->out[0], known_layout(s, mask_source(o)), o);
 }
 
 static void
@@ -178,7 +180,7 @@ rule_pin(Solve *s, Op *o)
 static void
 rule_relabel_layout(Solve *s, Op *o)
 {
-	if (known_layout(s, o->in[0]) && known_layout(s, o->out[0]))
+	if (known_layout(s, op_source(o)) && known_layout(s, o->out[0]))
 		require_operand(s, o, 0, known_layout(s, o->out[0]));
 }
 
@@ -197,8 +199,8 @@ rule_transpose(Solve *s, Op *o)
 	if (known_layout(s, o->out[0])) {
 		layout_permute(&l, known_layout(s, o->out[0]), back);
 		require_operand(s, o, 0, &l);
-	} else if (known_layout(s, o->in[0])) {
-		layout_permute(&l, known_layout(s, o->in[0]), perm);
+	} else if (known_layout(s, op_source(o))) {
+		layout_permute(&l, known_layout(s, op_source(o)), perm);
 		set_layout(s, o->out[0], &l, o);
 	}
 }
@@ -220,7 +222,7 @@ rule_broadcast(Solve *s, Op *o)
 	Layout l;
 
 	if (known_layout(s, o->out[0]) &&
-	    cut(&l, known_layout(s, o->out[0]), &o->out[0]->type, &o->in[0]->type))
+	    cut(&l, known_layout(s, o->out[0]), &o->out[0]->type, &op_source(o)->type))
 		require_operand(s, o, 0, &l);
 }
 
@@ -229,7 +231,8 @@ rule_reduce(Solve *s, Op *o)
 {
 	Layout l;
 
-	if (known_layout(s, o->in[0]) && layout_reduce(&l, known_layout(s, o->in[0]), (int)IMM(o, dim)))
+	if (known_layout(s, op_source(o)) &&
+	    layout_reduce(&l, known_layout(s, op_source(o)), (int)IMM(o, dim)))
 		set_result(s, o, 0, &l);
 }
 
@@ -237,18 +240,18 @@ rule_reduce(Solve *s, Op *o)
 static void
 rule_reshape(Solve *s, Op *o)
 {
-	const Type *x = &o->in[0]->type, *t = &o->out[0]->type;
+	const Type *x = &op_source(o)->type, *t = &o->out[0]->type;
 	Layout l, to;
 
-	if (!is_reg(o->out[0]) || (!known_layout(s, o->out[0]) && !known_layout(s, o->in[0])))
+	if (!is_reg(o->out[0]) || (!known_layout(s, o->out[0]) && !known_layout(s, op_source(o))))
 		return;
 	if (known_layout(s, o->out[0]) && layout_reshape(&l, known_layout(s, o->out[0]), x->rank, x->shape)) {
 		require_operand(s, o, 0, &l);
 		return;
 	}
-	if (known_layout(s, o->in[0]))
-		l = *known_layout(s, o->in[0]);
-	if ((!known_layout(s, o->in[0]) || !layout_reshape(&to, &l, t->rank, t->shape)) &&
+	if (known_layout(s, op_source(o)))
+		l = *known_layout(s, op_source(o));
+	if ((!known_layout(s, op_source(o)) || !layout_reshape(&to, &l, t->rank, t->shape)) &&
 	    (!reshape_layout(s, x, t, &l) || !layout_reshape(&to, &l, t->rank, t->shape)))
 		return;
 	require_operand(s, o, 0, &l);
@@ -283,8 +286,8 @@ rule_sparse_expand(Solve *s, Op *o)
 	Layout v, p;
 	Sparse x;
 
-	if (l && sparse_of(&o->in[0]->type, &o->in[1]->type, d, &x) && halved(&v, l, d, x.group, x.kept) &&
-	    halved(&p, l, d, x.group, x.npos)) {
+	if (l && sparse_of(&sparse_values(o)->type, &sparse_positions(o)->type, d, &x) &&
+	    halved(&v, l, d, x.group, x.kept) && halved(&p, l, d, x.group, x.npos)) {
 		require_operand(s, o, 0, &v);
 		require_operand(s, o, 1, &p);
 	}
@@ -304,16 +307,16 @@ static void
 rule_load(Solve *s, Op *o)
 {
 	if (o->out[0]->type.space == S_reg && known_layout(s, o->out[0]))
-		require_indices(s, o->in[0], known_layout(s, o->out[0]));
+		require_indices(s, load_source(o), known_layout(s, o->out[0]));
 }
 
 static void
 rule_store(Solve *s, Op *o)
 {
-	if (o->in[0]->type.space == S_reg && known_layout(s, o->in[0]))
-		require_indices(s, o->in[1], known_layout(s, o->in[0]));
-	if (o->nin > 3 && is_reg(o->in[3]) && known_layout(s, o->in[0]))
-		require_operand(s, o, 3, known_layout(s, o->in[0]));
+	if (store_value(o)->type.space == S_reg && known_layout(s, store_value(o)))
+		require_indices(s, store_dest(o), known_layout(s, store_value(o)));
+	if (o->nin > 3 && is_reg(store_expected(o)) && known_layout(s, store_value(o)))
+		require_operand(s, o, IN_store_expected, known_layout(s, store_value(o)));
 }
 
 static void
@@ -345,13 +348,13 @@ rule_for(Solve *s, Op *o)
 		l = known_layout(s, arg) ? known_layout(s, arg) : known_layout(s, o->out[i]);
 		if (!l && !is_fill(y->in[i]))
 			l = known_layout(s, y->in[i]);
-		if (!l && !is_fill(o->in[i + 3]))
-			l = known_layout(s, o->in[i + 3]);
+		if (!l && !is_fill(for_init(o, i)))
+			l = known_layout(s, for_init(o, i));
 		if (!l)
 			continue;
 		set_layout(s, arg, l, o);
 		set_result(s, o, i, l);
-		require_operand(s, o, i + 3, l);
+		require_operand(s, o, IN_for_init + i, l);
 		require_operand(s, y, i, l);
 	}
 }

@@ -29,9 +29,10 @@ rule_backward(Solve *s, Op *o)
 	int d = op_is(o, F_REDUCE) ? (int)IMM(o, dim) : -1;
 	Layout l;
 
-	return d >= 0 && is_reg(o->in[0]) && !known_layout(s, o->in[0]) && known_layout(s, o->out[0]) &&
-	       layout_broadcast(&l, known_layout(s, o->out[0]), d, o->in[0]->type.shape[d]) &&
-	       set_layout(s, o->in[0], &l, o);
+	return d >= 0 && is_reg(op_source(o)) && !known_layout(s, op_source(o)) &&
+	       known_layout(s, o->out[0]) &&
+	       layout_broadcast(&l, known_layout(s, o->out[0]), d, op_source(o)->type.shape[d]) &&
+	       set_layout(s, op_source(o), &l, o);
 }
 
 bool

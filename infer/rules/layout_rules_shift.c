@@ -49,15 +49,15 @@ anchor_shift(Solve *s, Op *o)
 {
 	Layout l;
 
-	if (!known_layout(s, o->in[0]) && !known_layout(s, o->out[0]) &&
+	if (!known_layout(s, op_source(o)) && !known_layout(s, o->out[0]) &&
 	    along(&l, &o->out[0]->type, (int)IMM(o, dim), s->k->warps))
-		set_layout(s, o->in[0], &l, o);
+		set_layout(s, op_source(o), &l, o);
 }
 
 void
 rule_shift(Solve *s, Op *o)
 {
-	const Layout *l = known_layout(s, o->in[0]);
+	const Layout *l = known_layout(s, op_source(o));
 	int d = (int)IMM(o, dim);
 	Layout own;
 	DimLine line; /* a shift supports static registers and one lane distance */

@@ -126,7 +126,7 @@ register_elems(const Instr *in)
 static bool
 positions(DotChoice *c, const Op *dot, WarpDim m, WarpDim n, WarpDim left)
 {
-	const int64_t *shape = dot->in[3]->type.shape;
+	const int64_t *shape = mma_extra(dot, 0)->type.shape;
 	int side = dot_side(dot), k = 1 - side;
 	int steps = (int)gcd64(dot_k(dot) / c->inst->k, instr_selectors(c->inst));
 	WarpDim one = { 1, 0 }, own[2] = { side ? one : m, side ? n : one };
@@ -149,7 +149,7 @@ scales(DotChoice *c, const Op *dot, WarpDim m, WarpDim n, WarpDim left)
 		Layout e;
 
 		if (!instr_scales(c->inst, (int)(dot_k(dot) / c->inst->k), i, c->swap, &e) ||
-		    !tile_fragment(&c->e[i], &e, dot->in[3 + i]->type.shape, own[i], 1 - i,
+		    !tile_fragment(&c->e[i], &e, mma_extra(dot, i)->type.shape, own[i], 1 - i,
 		                   (WarpDim[2]){ i ? m : n, left }) ||
 		    !layout_push_reps(&c->e[i], &e))
 			return false;
@@ -188,7 +188,7 @@ for_batches(const Solve *s, const Op *dot, DotChoice *c)
 	return dot_push_batches(&c->a, dot, 1, 1, c->wb, stride) &&
 	       dot_push_batches(&c->b, dot, 1, 1, c->wb, stride) &&
 	       dot_push_batches(&c->c, dot, 1, 1, c->wb, stride) &&
-	       (c->run || (suit_pack(s, dot->in[0], &c->a) && suit_pack(s, dot->in[1], &c->b)));
+	       (c->run || (suit_pack(s, mma_a(dot), &c->a) && suit_pack(s, mma_b(dot), &c->b)));
 }
 
 static bool
@@ -202,8 +202,8 @@ mma_choice(Solve *s, const Op *dot, DotChoice *c)
 	WarpDim m = { c->wm, 1 }, n = { c->wn, c->wm }, one = { 1, 0 };
 	WarpDim left = { s->k->warps / (c->wm * c->wn * c->wb), c->wm * c->wn * c->wb };
 	int64_t w = register_elems(c->inst);
-	int quick_a = comes_narrow(dot->in[0], bits_of(dot->in[0]), CHAIN) ? 1 : 0;
-	int quick_b = comes_narrow(dot->in[1], bits_of(dot->in[1]), CHAIN) ? 0 : 1;
+	int quick_a = comes_narrow(mma_a(dot), bits_of(mma_a(dot)), CHAIN) ? 1 : 0;
+	int quick_b = comes_narrow(mma_b(dot), bits_of(mma_b(dot)), CHAIN) ? 0 : 1;
 	Layout fa, fb, fc;
 
 	if ((sparse && !positions(c, dot, m, n, left)) ||
@@ -250,7 +250,7 @@ k_runs(Solve *s, const Op *dot, const Instr *in, int64_t *run)
 	run[n++] = 0;
 	if (dot_kind(dot) != IK_mma)
 		return n; /* metadata and scales require unpermuted k */
-	if (is_unpacked(dot->in[0]) || is_unpacked(dot->in[1]))
+	if (is_unpacked(mma_a(dot)) || is_unpacked(mma_b(dot)))
 		return n; /* packs should depend on as little as possible, and need no runs */
 	for (int i = 0; i < 2; i++) {
 		int bits = k_source_bits(s, dot->in[i], dot_batch(dot) + 1 - i);
@@ -289,8 +289,8 @@ static bool
 turn_pays(const Op *dot, int64_t run)
 {
 	return run && dot_kind(dot) == IK_mma &&
-	       (comes_narrow(dot->in[0], bits_of(dot->in[0]), CHAIN) ||
-	        comes_narrow(dot->in[1], bits_of(dot->in[1]), CHAIN));
+	       (comes_narrow(mma_a(dot), bits_of(mma_a(dot)), CHAIN) ||
+	        comes_narrow(mma_b(dot), bits_of(mma_b(dot)), CHAIN));
 }
 
 /* Lists the orders of k, m and n worth trying, as choices of an instruction without warps. */
@@ -396,7 +396,7 @@ static bool
 wgmma_choice(const Solve *s, const Op *o, int64_t most, DotChoice *c)
 {
 	const int64_t *shape = o->out[0]->type.shape;
-	int64_t mnk[3] = { shape[0], shape[1], o->in[0]->type.shape[wgmma_k_dim(o, 0)] };
+	int64_t mnk[3] = { shape[0], shape[1], mma_a(o)->type.shape[wgmma_k_dim(o, 0)] };
 	WarpDim m = { c->wm, WARPGROUP }, n = { c->wn, WARPGROUP * c->wm }, one = { 1, 0 };
 	Layout fa, fc;
 
@@ -410,9 +410,9 @@ wgmma_choice(const Solve *s, const Op *o, int64_t most, DotChoice *c)
 		return true;
 	if (!wgmma_fragment(c->inst, c->n, c->swap, c->swap, &fa))
 		return false;
-	if (!(c->swap ? tile_fragment(&c->b, &fa, o->in[1]->type.shape, (WarpDim[2]){ one, n }, 1,
+	if (!(c->swap ? tile_fragment(&c->b, &fa, mma_b(o)->type.shape, (WarpDim[2]){ one, n }, 1,
 	                              (WarpDim[2]){ one, m })
-	              : tile_fragment(&c->a, &fa, o->in[0]->type.shape, (WarpDim[2]){ m, one }, 0,
+	              : tile_fragment(&c->a, &fa, mma_a(o)->type.shape, (WarpDim[2]){ m, one }, 0,
 	                              (WarpDim[2]){ n, one })))
 		return false;
 	for (int rows = WARP_ROWS; rows <= PACK_ROWS; rows *= 2)

@@ -12,9 +12,9 @@
 static const Pack *
 pack_of(const Solve *s, const Op *unpack)
 {
-	const Pack *p = s->sol ? s->sol->pack[unpack->in[1]->index] : NULL;
+	const Pack *p = s->sol ? s->sol->pack[pack_tensor(unpack)->index] : NULL;
 
-	return p ? p : val_param(s->k, unpack->in[1])->pack;
+	return p ? p : val_param(s->k, pack_tensor(unpack))->pack;
 }
 
 /* ---- the op -------------------------------------------------------------------------------------------- */
@@ -22,7 +22,7 @@ pack_of(const Solve *s, const Op *unpack)
 static void
 keep_pack(Solve *s, const Op *o, const Pack *p)
 {
-	const Pack **have = &s->sol->pack[o->in[1]->index];
+	const Pack **have = &s->sol->pack[pack_tensor(o)->index];
 
 	if (!*have) {
 		Pack *copy = NEW(s->arena, Pack);
@@ -77,7 +77,7 @@ rule_unpack(Solve *s, Op *o)
 bool
 anchor_unpack(Solve *s, Op *o)
 {
-	Val *tile = o->code == O_pack ? o->in[0] : o->out[0];
+	Val *tile = o->code == O_pack ? pack_source(o) : o->out[0];
 	Layout l;
 	Pack p;
 
@@ -88,14 +88,14 @@ anchor_unpack(Solve *s, Op *o)
 void
 rule_pack(Solve *s, Op *o)
 {
-	const Layout *known = s->sol->val[o->in[0]->id];
+	const Layout *known = s->sol->val[pack_source(o)->id];
 	Layout l, words;
 	Pack p;
 
 	if (!known)
 		return;
 	l = *known;
-	if ((!agrees(s, o, &l, &p) && !own_layout(s, o, &o->in[0]->type, &p, &l)) ||
+	if ((!agrees(s, o, &l, &p) && !own_layout(s, o, &pack_source(o)->type, &p, &l)) ||
 	    !pack_words_layout(&words, &l, &p)) {
 		s->unpackable = o;
 		return;
@@ -122,7 +122,7 @@ unpack_behind(const Val *v, int at[2], int depth)
 		return o;
 	}
 	if (o->code == O_transpose) {
-		found = unpack_behind(o->in[0], at, depth - 1);
+		found = unpack_behind(op_source(o), at, depth - 1);
 		for (int i = 0; found && i < 2; i++) {
 			int d = 0;
 
@@ -157,8 +157,8 @@ suit_pack(const Solve *s, const Val *v, Layout *l)
 
 	if (!o)
 		return true;
-	if (!pack_arrange(&own, at, val_param(s->k, o->in[1])->pack))
-		return val_param(s->k, o->in[1])->pack->layout != NULL; /* unchanged, and converted */
+	if (!pack_arrange(&own, at, val_param(s->k, pack_tensor(o))->pack))
+		return val_param(s->k, pack_tensor(o))->pack->layout != NULL; /* unchanged, and converted */
 	*l = own;
 	return true;
 }
@@ -174,7 +174,7 @@ settle_packs(Solve *s)
 		bit_order[i] = -1;
 	for (int i = 0; i < s->norder; i++) {
 		const Op *o = s->order[i];
-		int *one = o->code == O_unpack ? &bit_order[o->in[1]->index] : NULL;
+		int *one = o->code == O_unpack ? &bit_order[pack_tensor(o)->index] : NULL;
 
 		if (one)
 			*one = s->sol->made[o->id][0] ? 0 : bit_order_liked_packed(s, o->out[0], *one);
@@ -198,7 +198,7 @@ settle_packs(Solve *s)
 	}
 	for (int i = 0; i < s->norder; i++) {
 		const Op *o = s->order[i];
-		const Pack *p = o->code == O_unpack ? s->sol->pack[o->in[1]->index] : NULL;
+		const Pack *p = o->code == O_unpack ? s->sol->pack[pack_tensor(o)->index] : NULL;
 
 		/* readers that do not support that order get natural order */
 		if (p && p->bit_order && !s->sol->made[o->id][0] &&

@@ -72,7 +72,7 @@ conflict(Solve *s, const Val *v, const Op *pin, const Layout *ours, const Op *ot
 {
 	const Type *t = &v->type;
 	int64_t e = first_difference(ours, theirs, t);
-	bool itself = v == pin->out[0] || v == pin->in[0];
+	bool itself = v == pin->out[0] || v == op_source(pin);
 	const char *pin_it = arena_printf(s->arena, "pin %s%s", itself ? "" : "it so that this tile is ",
 	                                  layout_print(s->arena, theirs));
 	const char *name = tile_words(s, pin->out[0]), *cut;

@@ -37,7 +37,7 @@ biggest_access(const Solve *s, int *from)
 	for (; *from < s->naccess; (*from)++) {
 		Op *o = s->access[*from];
 
-		if (!s->sol->val[(o->code == O_load ? o->out[0] : o->in[0])->id])
+		if (!s->sol->val[(o->code == O_load ? o->out[0] : store_value(o))->id])
 			return o;
 	}
 	return NULL;
@@ -92,8 +92,8 @@ spread_turned(const Solve *s, const Type *t, const int *order, int64_t vec, int 
 static bool
 anchor_access(Solve *s, Op *o)
 {
-	Val *tile = o->code == O_load ? o->out[0] : o->in[0];
-	Val *mem = o->code == O_load ? o->in[0] : o->in[1];
+	Val *tile = o->code == O_load ? o->out[0] : store_value(o);
+	Val *mem = o->code == O_load ? load_source(o) : store_dest(o);
 	const Type *t = &tile->type;
 	int order[DIM_MAX];
 	int grain = dtype_grain(t->dtype);
@@ -153,10 +153,10 @@ anchor_indices(Solve *s)
 		Layout map;
 		int64_t vec;
 
-		if (o->code != O_copy || !o->in[0]->def || view_gather_dim(o->in[0]->def) < 0 ||
+		if (o->code != O_copy || !copy_source(o)->def || view_gather_dim(copy_source(o)->def) < 0 ||
 		    !copy_map(s, o, &map, &vec, &kind))
 			continue;
-		require_indices(s, o->in[0], &map);
+		require_indices(s, copy_source(o), &map);
 		drain(s);
 	}
 }
@@ -210,7 +210,7 @@ anchor_packed(Solve *s)
 		Op *o = s->order[i];
 
 		if (!(o->code == O_unpack && !known_layout(s, o->out[0])) &&
-		    !(o->code == O_pack && !known_layout(s, o->in[0])))
+		    !(o->code == O_pack && !known_layout(s, pack_source(o))))
 			continue;
 		if (!anchor_unpack(s, o))
 			s->unpackable = o;
@@ -218,7 +218,7 @@ anchor_packed(Solve *s)
 	}
 	if (s->unpackable)
 		infer_error(s, s->unpackable->src, "the blocks of `%s` cannot be distributed over %d warps",
-		            val_param(s->k, s->unpackable->in[1])->name, s->k->warps);
+		            val_param(s->k, pack_tensor(s->unpackable))->name, s->k->warps);
 	return !s->unpackable;
 }
 

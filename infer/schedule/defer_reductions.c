@@ -30,7 +30,7 @@ typedef struct Meet {
 static bool
 find_digits(Meet *m)
 {
-	const Layout *l = m->reduce->in[0]->type.layout;
+	const Layout *l = op_source(m->reduce)->type.layout;
 	int at = DIM_MAX;
 
 	for (Digit g = dim_digits(l, m->dim); g.it; digit_next(&g)) {
@@ -53,7 +53,7 @@ find_digits(Meet *m)
 		m->extent[i] = m->extent[at + i];
 		m->threads[i] = m->threads[at + i];
 	}
-	return m->reduce->in[0]->type.rank - 1 + m->ndigit <= DIM_MAX;
+	return op_source(m->reduce)->type.rank - 1 + m->ndigit <= DIM_MAX;
 }
 
 static int64_t
@@ -70,7 +70,7 @@ threads_of(const Meet *m)
 static bool
 taken_apart(const Meet *m, Type *t)
 {
-	const Type *x = &m->reduce->in[0]->type;
+	const Type *x = &op_source(m->reduce)->type;
 	Layout *l = NEW(m->k->unit->arena, Layout);
 
 	*t = *x;
@@ -100,7 +100,7 @@ reduced(const Meet *m, Type *t, int d)
 static bool
 find_types(Meet *m, Type *apart)
 {
-	const Type *x = &m->reduce->in[0]->type, *r = &m->reduce->out[0]->type;
+	const Type *x = &op_source(m->reduce)->type, *r = &m->reduce->out[0]->type;
 	Layout *l = NEW(m->k->unit->arena, Layout), back;
 	Type t;
 
@@ -131,7 +131,7 @@ static Val *
 lane_part(const Meet *m, Type t)
 {
 	Op *at = m->reduce;
-	Val *x = op_new(at->parent, at, O_reshape, at->src, 1, &at->in[0], 1, &t)->out[0];
+	Val *x = op_new(at->parent, at, O_reshape, at->src, 1, &at->in[IN_op_source], 1, &t)->out[0];
 
 	for (int i = 0; i < m->ndigit; i++) {
 		Op *o;
@@ -168,7 +168,7 @@ is_plain(const Meet *m)
 {
 	const Layout *l = m->reduce->out[0]->type.layout;
 	const DeferredReduction *a = &m->late;
-	const Val *v[] = { a->loop->in[3 + a->i], a->loop->out[a->i], a->loop->blk[0]->arg[1 + a->i],
+	const Val *v[] = { for_init(a->loop, a->i), a->loop->out[a->i], a->loop->blk[0]->arg[1 + a->i],
 		           a->join->out[0], a->factor };
 
 	for (int i = 0; i < (int)COUNT_OF(v); i++)
@@ -191,12 +191,12 @@ defer(Meet *m, const Type *apart)
 		else if (a->factor && a->join->in[i] == a->factor)
 			a->join->in[i] = factor;
 	a->join->out[0]->type = a->loop->blk[0]->arg[1 + a->i]->type = m->part;
-	a->loop->in[3 + a->i] = repeated(m, a->loop, a->loop->in[3 + a->i]);
+	a->loop->in[IN_for_init + a->i] = repeated(m, a->loop, for_init(a->loop, a->i));
 	last = reduction(m, a->loop->parent, a->loop->next, carried, m->dim, &carried->type);
 	last->lowering = m->reduce->lowering;
 	carried->type = m->part;
 	val_replace(m->k, carried, last->out[0]);
-	last->in[0] = carried;
+	last->in[IN_op_source] = carried;
 	op_unlink(m->reduce);
 }
 

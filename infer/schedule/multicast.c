@@ -71,12 +71,12 @@ share_copies(const Multicast *c)
 	for (Op *o = walk_first(&w, c->k->body); o; o = walk_next(&w))
 		if (is_shared(c, o)) {
 			share_copy(c, o);
-			asks[leave_of(o)->in[0]->id] = any = true;
+			asks[mbarrier_barrier(leave_of(o))->id] = any = true;
 		}
 	for (Op *o = walk_first(&w, c->k->body); o; o = walk_next(&w))
 		if (o->code == O_mbarrier && asks[o->out[0]->id])
 			IMM_SET(o, arrivals, IMM(o, arrivals) * c->share.blocks);
-		else if (o->code == O_mbarrier_arrive && asks[o->in[0]->id])
+		else if (o->code == O_mbarrier_arrive && asks[mbarrier_barrier(o)->id])
 			IMM_SET(o, cluster, (1 << c->share.blocks) - 1);
 	return any;
 }
@@ -91,7 +91,7 @@ count_clusters(const Multicast *c, Op *roles)
 	Val *all = NULL;
 
 	for (int d = 0; d < 3; d++) {
-		Val *n = c->number->in[1 + d];
+		Val *n = block_extent(c->number, d);
 
 		if (d == c->share.axis) {
 			n = ir_bin(b, roles, O_add, n, ir_const(b, roles, c->share.blocks - 1));
@@ -120,7 +120,8 @@ static void
 guard_stores(const Multicast *c, Op *loop)
 {
 	Block *b = loop->blk[0];
-	Val *in[4] = { b->arg[0], c->number->in[1], c->number->in[2], c->number->in[3] };
+	Val *in[4] = { b->arg[0], block_extent(c->number, 0), block_extent(c->number, 1),
+		       block_extent(c->number, 2) };
 	Type t = type_scalar(D_bool);
 	Op *has = NULL, **store = NULL;
 	int n = 0, cap = 0;
@@ -143,8 +144,8 @@ walk_clusters(const Multicast *c, Op *roles)
 
 	for (int i = 0; i < 2; i++)
 		for (Op *o = walk_first(&w, roles->blk[i]); o; o = walk_next(&w))
-			if (o->code == O_for && o->in[0]->def && o->in[0]->def->code == O_linear_block_id) {
-				o->in[1] = all;
+			if (o->code == O_for && for_lo(o)->def && for_lo(o)->def->code == O_linear_block_id) {
+				o->in[IN_for_hi] = all;
 				guard_stores(c, o);
 			}
 }

@@ -87,7 +87,7 @@ insert_prefetched(const Rotate *r, Op *load, Val *ahead)
 	Op *begun = op_new(r->body, load->next, O_prefetched, load->src, 2, in, 1, &load->out[0]->type);
 
 	val_replace(r->k, load->out[0], begun->out[0]);
-	begun->in[0] = load->out[0];
+	begun->in[IN_op_source] = load->out[0];
 }
 
 /* ---- the loop ----------------------------------------------------------------------------------------- */
@@ -99,7 +99,7 @@ part_of(Op *o, int from, int to, Val *acc)
 	int k = (int)instr_of(o->lowering)->k, all = (int)dot_k(o) / k;
 	Op *part = op_clone(o->parent, o, o, NULL, NULL);
 
-	part->in[2] = acc;
+	part->in[IN_mma_acc] = acc;
 	part->lowering->dot.from = from * k;
 	part->lowering->dot.to = to * k;
 	part->lowering->cost = o->lowering->cost * (to - from) / all;
@@ -124,7 +124,7 @@ static void
 split_last_k_step(const Rotate *r, Op *o, Op *copies, Op **last)
 {
 	int n = (int)dot_k(o) / instr_of(o->lowering)->k, from = 0;
-	Val *acc = o->in[2];
+	Val *acc = mma_acc(o);
 
 	if (copies && o == r->first && n > 1) {
 		Op *commit = copies->next, *one = part_of(o, 0, 1, acc);
@@ -173,10 +173,10 @@ same_view(const Rotate *r, const Op *before, const Val *x, const Val *y)
 
 	if (x == y)
 		return true;
-	if (!a || !b || a->code != O_view || b->code != O_view || a->in[0] != b->in[0] ||
+	if (!a || !b || a->code != O_view || b->code != O_view || view_source(a) != view_source(b) ||
 	    IMM(a, dropped) != IMM(b, dropped) || !type_same(&x->type, &y->type))
 		return false;
-	for (int i = 1; i < a->nin; i++)
+	for (int i = IN_view_start; i < a->nin; i++)
 		if (!same_start(r, before, a->in[i], b->in[i]))
 			return false;
 	return true;
@@ -193,10 +193,10 @@ begun_before(const Rotate *r, const Op *before, const Op *load)
 
 		if (!ahead || ahead->code != O_fragment_prefetch)
 			continue;
-		o = ahead->in[0]->def;
+		o = op_source(ahead)->def;
 		if (o->code == O_load && type_same(t, &o->out[0]->type) &&
 		    layout_equal(t->layout, o->out[0]->type.layout) &&
-		    same_view(r, before, o->in[0], load->in[0]))
+		    same_view(r, before, load_source(o), load_source(load)))
 			return before->out[i];
 	}
 	return NULL;
@@ -221,8 +221,8 @@ static void
 turn(Rotate *r)
 {
 	Op *goes_on = begun_by(r);
-	FragmentPrefetch before = { .r = r, .block = r->loop->parent, .slot = r->loop->in[3 + r->slot] };
-	FragmentPrefetch next = { .r = r, .block = r->body, .slot = r->body->last->in[r->slot] };
+	FragmentPrefetch before = { .r = r, .block = r->loop->parent, .slot = for_init(r->loop, r->slot) };
+	FragmentPrefetch next = { .r = r, .block = r->body, .slot = yield_value(r->body->last, r->slot) };
 	Op *copies = copies_of(r), *last;
 
 	if (!goes_on)

@@ -57,13 +57,13 @@ clear_op(Kernel *k, Op *o, int way)
 	Op *c;
 
 	if (o->code == O_mask) {
-		value_becomes(k, o, o->in[0]);
+		value_becomes(k, o, mask_source(o));
 	} else if (o->code == O_select) {
-		value_becomes(k, o, o->in[1 + way]);
+		value_becomes(k, o, way ? select_no(o) : select_yes(o));
 	} else if (way == 0 && if_is_copies(o)) {
 		c = op_new(o->parent, o, O_const, o->src, 0, NULL, 1, &t);
 		IMM_SET(c, value, 1);
-		o->in[0] = c->out[0];
+		o->in[IN_if_cond] = c->out[0];
 	} else {
 		inline_region(k, o, way);
 	}
@@ -88,9 +88,9 @@ static Val *
 loop_end_value(Op *loop)
 {
 	Block *b = loop->parent;
-	Val *lo = loop->in[0], *step = loop->in[2], *n;
+	Val *lo = for_lo(loop), *step = for_step(loop), *n;
 
-	n = ir_bin(b, loop, O_sub, loop->in[1], lo);
+	n = ir_bin(b, loop, O_sub, for_hi(loop), lo);
 	n = ir_bin(b, loop, O_add, n, ir_bin(b, loop, O_sub, step, ir_const(b, loop, 1)));
 	n = ir_bin(b, loop, O_mul, ir_bin(b, loop, O_div, n, step), step);
 	return ir_bin(b, loop, O_max, lo, ir_bin(b, loop, O_add, lo, n));
@@ -102,11 +102,11 @@ take_turns(Op *rest, Val *end, SplitKind kind)
 {
 	Op *first = op_clone(rest->parent, rest, rest, NULL, NULL);
 
-	first->in[1] = end;
+	first->in[IN_for_hi] = end;
 	IMM_SET(first, split, kind);
-	rest->in[0] = loop_end_value(first);
+	rest->in[IN_for_lo] = loop_end_value(first);
 	for (int i = 0; i < first->nout; i++)
-		rest->in[3 + i] = first->out[i];
+		rest->in[IN_for_init + i] = first->out[i];
 	return first;
 }
 

@@ -50,7 +50,7 @@ forms_start(const SplitIterations *t, const Forms *f)
 		v = ir_bin(b, t->loop, O_sub, side_of(t, x, false), side_of(t, x, true));
 		start = start ? ir_bin(b, t->loop, O_max, start, v) : v;
 	}
-	return ir_bin(b, t->loop, O_min, start, t->loop->in[1]);
+	return ir_bin(b, t->loop, O_min, start, for_hi(t->loop));
 }
 
 /* Does counter <= x already imply that the counter is below the loop's end? */
@@ -60,8 +60,8 @@ ends_before(const SplitIterations *t, const Lin *x)
 	Asking a = fact_asking(t->k);
 	Lin end = lin_add(*x, lin_atom(t->body->arg[0]), 1); /* which is subtracted in x */
 	Lin over = lin_add(end, lin_const(1), 1);
-	Lin room = lin_add(lin_exact(t->loop, t->loop->in[1]), over, -1);
-	Lin same = lin_add(lin_atom(t->loop->in[1]), over, -1);
+	Lin room = lin_add(lin_exact(t->loop, for_hi(t->loop)), over, -1);
+	Lin same = lin_add(lin_atom(for_hi(t->loop)), over, -1);
 
 	return lin_nonneg(&a, &room) || lin_nonneg(&a, &same);
 }
@@ -87,13 +87,13 @@ forms_end(const SplitIterations *t, const Forms *f)
 		}
 	}
 	if (!end)
-		end = t->loop->in[1];
+		end = for_hi(t->loop);
 	else if (!before)
-		end = ir_bin(b, t->loop, O_min, end, t->loop->in[1]);
+		end = ir_bin(b, t->loop, O_min, end, for_hi(t->loop));
 	if (!all)
 		return end;
 	in[0] = all;
 	in[1] = end;
-	in[2] = t->loop->in[0];
+	in[2] = for_lo(t->loop);
 	return op_new(b, t->loop, O_select, t->loop->src, 3, in, 1, &end->type)->out[0];
 }

@@ -54,12 +54,12 @@ by_end(const SplitIterations *t, Lin *x)
 {
 	const Val *i = t->body->arg[0];
 	int64_t by = -times_counter(t, x);
-	Lin gap = lin_add(*x, lin_exact(t->loop, t->loop->in[1]), -by);
+	Lin gap = lin_add(*x, lin_exact(t->loop, for_hi(t->loop)), -by);
 
 	gap = lin_add(gap, lin_atom(i), by);
 	if (by < 2 || !gap.ok || gap.n)
 		return;
-	*x = lin_add(lin_atom(t->loop->in[1]), lin_atom(i), -1);
+	*x = lin_add(lin_atom(for_hi(t->loop)), lin_atom(i), -1);
 	*x = lin_add(*x, lin_const(floor_div(gap.c, gap.den * by)), 1);
 }
 
@@ -83,7 +83,7 @@ add_condition(const SplitIterations *t, Forms *f, Lin x, bool throughout)
 	if (by > 0 && throughout) {
 		form.by = 0;
 		form.lin = lin_add(form.lin, lin_atom(t->body->arg[0]), -by);
-		form.lin = lin_add(form.lin, lin_exact(t->loop, t->loop->in[0]), by);
+		form.lin = lin_add(form.lin, lin_exact(t->loop, for_lo(t->loop)), by);
 	}
 	if (!is_bounded(t, form.lin, &most) || most < 0)
 		return false;
@@ -144,7 +144,7 @@ span_sum(const SplitIterations *t, Forms *f, const Op *o, int depth, LinearRange
 {
 	LinearRange x, y;
 
-	if (!span_of(t, f, o, o->in[0], depth, &x) || !span_of(t, f, o, o->in[1], depth, &y))
+	if (!span_of(t, f, o, elt_lhs(o), depth, &x) || !span_of(t, f, o, elt_rhs(o), depth, &y))
 		return false;
 	out->lo = o->code == O_add ? lin_add(x.lo, y.lo, 1) : lin_add(x.lo, y.hi, -1);
 	out->hi = o->code == O_add ? lin_add(x.hi, y.hi, 1) : lin_add(x.hi, y.lo, -1);
@@ -157,7 +157,7 @@ span_product(const SplitIterations *t, Forms *f, const Op *o, int depth, LinearR
 	LinearRange x, y;
 	int64_t c;
 
-	if (!span_of(t, f, o, o->in[0], depth, &x) || !span_of(t, f, o, o->in[1], depth, &y) ||
+	if (!span_of(t, f, o, elt_lhs(o), depth, &x) || !span_of(t, f, o, elt_rhs(o), depth, &y) ||
 	    y.lo.n || y.hi.n || y.lo.den != 1 || y.lo.c != y.hi.c)
 		return false;
 	c = y.lo.c;
@@ -194,7 +194,7 @@ span_of(const SplitIterations *t, Forms *f, const Op *at, const Val *v, int dept
 		out->hi = lin_const(v->type.shape[IMM(o, dim)] - 1);
 		return fits_type(t, f, v->type.dtype, out);
 	case O_cast:
-		return span_of(t, f, o, o->in[0], depth - 1, out) && fits_type(t, f, v->type.dtype, out);
+		return span_of(t, f, o, op_source(o), depth - 1, out) && fits_type(t, f, v->type.dtype, out);
 	case O_add:
 	case O_sub: return span_sum(t, f, o, depth - 1, out);
 	case O_mul: return span_product(t, f, o, depth - 1, out);
@@ -211,7 +211,7 @@ compare(const SplitIterations *t, Forms *f, const Op *o, bool want, int depth)
 	LinearRange x, y;
 	Lin room;
 
-	if (!span_of(t, f, o, o->in[0], depth, &x) || !span_of(t, f, o, o->in[1], depth, &y))
+	if (!span_of(t, f, o, elt_lhs(o), depth, &x) || !span_of(t, f, o, elt_rhs(o), depth, &y))
 		return false;
 	room = want ? lin_add(y.lo, x.hi, -1) : lin_add(x.lo, y.hi, -1);
 	if ((o->code == O_lt) == want)
@@ -231,8 +231,8 @@ condition(const SplitIterations *t, Forms *f, const Val *v, bool want, int depth
 	case O_not: return condition(t, f, o->in[0], !want, depth - 1);
 	case O_and:
 	case O_or:
-		return (o->code == O_and) == want && condition(t, f, o->in[0], want, depth - 1) &&
-		       condition(t, f, o->in[1], want, depth - 1);
+		return (o->code == O_and) == want && condition(t, f, elt_lhs(o), want, depth - 1) &&
+		       condition(t, f, elt_rhs(o), want, depth - 1);
 	case O_lt:
 	case O_le: return compare(t, f, o, want, depth - 1);
 	default: return op_moved(o) && condition(t, f, op_moved(o), want, depth - 1);
@@ -248,12 +248,13 @@ forms_condition(const SplitIterations *t, Forms *f, const Val *v, bool want)
 bool
 forms_mask(const SplitIterations *t, Forms *f, const Op *o)
 {
-	int next = 1;
+	int next = 0;
 
 	for (int d = 0; d < o->out[0]->type.rank; d++)
 		if (IMM(o, dims) >> d & 1 &&
-		    !add_condition(t, f, lin_add(lin_exact(o, o->in[next++]), lin_const(o->out[0]->type.shape[d]), -1),
-		          false))
+		    !add_condition(t, f, lin_add(lin_exact(o, mask_bound(o, next++)),
+		                                 lin_const(o->out[0]->type.shape[d]), -1),
+		                   false))
 			return false;
 	return true;
 }
@@ -264,17 +265,17 @@ forms_mask(const SplitIterations *t, Forms *f, const Op *o)
 static bool
 inside(const SplitIterations *t, Forms *f, const Op *o, int d)
 {
-	Lin start = lin_exact(o, o->in[1 + d]), room;
+	Lin start = lin_exact(o, view_start(o, d)), room;
 	int64_t extent = view_span(o, d);
 	const Param *p;
 
-	for (; o->in[0]->def && o->in[0]->def->code == O_view;) {
-		o = o->in[0]->def;
+	for (; view_source(o)->def && view_source(o)->def->code == O_view;) {
+		o = view_source(o)->def;
 		d = view_operand_dim(o, d);
 		extent = (extent - 1) * view_step(o, d) + 1;
-		start = lin_add(start, lin_exact(o, o->in[1 + d]), 1);
+		start = lin_add(start, lin_exact(o, view_start(o, d)), 1);
 	}
-	p = val_param(t->k, o->in[0]);
+	p = val_param(t->k, view_source(o));
 	if (!p || !p->size[d])
 		return false;
 	room = lin_add(lin_add(lin_exact(o, p->size[d]), start, -1), lin_const(extent), -1);
@@ -287,8 +288,8 @@ forms_view(const SplitIterations *t, Forms *f, const Op *o, int *n)
 	bool outermost = true;
 
 	*n = 0;
-	for (; o && o->code == O_view; o = o->in[0]->def, outermost = false)
-		for (int d = 0; d < o->in[0]->type.rank; d++) {
+	for (; o && o->code == O_view; o = view_source(o)->def, outermost = false)
+		for (int d = 0; d < view_source(o)->type.rank; d++) {
 			if ((!outermost && view_result_dim(o, d) >= 0) || view_operand_in_bounds(t->k, o, d))
 				continue;
 			if (!inside(t, f, o, d))

@@ -22,7 +22,9 @@ static double
 accesses(const Op *o)
 {
 	const LoweredAccess *a = op_access(o);
-	const Val *tile = o->code == O_load ? o->out[0] : o->in[0];
+	const Val *tile = o->code == O_load    ? o->out[0]
+	                  : o->code == O_store ? store_value(o)
+	                                       : copy_source(o);
 	const Layout *l = a->map ? a->map : tile->type.layout;
 
 	return l ? (double)layout_cosize(l, AX_reg) / a->vec : 1;
@@ -85,7 +87,8 @@ find_choice(SplitPlan *p, const Op *o, int at, double gain)
 	for (int i = 0; i < 4; i++) {
 		Forms f = { 0 };
 
-		if (!forms_condition(&p->turns, &f, o->in[0], i % 2 == 0) || (i < 2 && forms_have(&f, 1)))
+		if (!forms_condition(&p->turns, &f, choice_cond(o), i % 2 == 0) ||
+		    (i < 2 && forms_have(&f, 1)))
 			continue;
 		take_idle(p, &f, at, i % 2, gain);
 		return;
@@ -133,7 +136,7 @@ find_mask(SplitPlan *p, Op *o, int at)
 static bool
 is_countable(Kernel *k, const Op *loop)
 {
-	Fact step = val_fact(k, loop->in[2]);
+	Fact step = val_fact(k, for_step(loop));
 
 	for (int i = 0; i < 2; i++) {
 		Fact f = val_fact(k, loop->in[i]);
@@ -147,7 +150,8 @@ is_countable(Kernel *k, const Op *loop)
 static bool
 is_short(Kernel *k, const Op *loop)
 {
-	Fact lo = val_fact(k, loop->in[0]), hi = val_fact(k, loop->in[1]), step = val_fact(k, loop->in[2]);
+	Fact lo = val_fact(k, for_lo(loop)), hi = val_fact(k, for_hi(loop));
+	Fact step = val_fact(k, for_step(loop));
 
 	return ceil_div(hi.hi - lo.lo, step.lo) < SPLIT_TURNS;
 }

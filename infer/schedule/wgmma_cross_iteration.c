@@ -42,14 +42,14 @@ goes_on(const MmaLoop *t, const Op *made)
 static bool
 begins_in_place(const MmaLoop *t, const Op *o)
 {
-	return val_is_zero(o->in[2]) || stays_in_place(t->web, o, 2);
+	return val_is_zero(mma_acc(o)) || stays_in_place(t->web, o, IN_mma_acc);
 }
 
 /* Is there another stage to fill until the arrival, one iteration later? */
 static bool
 has_time(const Op *arrive)
 {
-	return arrive->in[0]->type.shape[0] > 1;
+	return mbarrier_barrier(arrive)->type.shape[0] > 1;
 }
 
 static bool
@@ -57,7 +57,7 @@ note(MmaLoop *t, Op *o)
 {
 	switch (o->code) {
 	case O_wgmma:
-		return o->in[0]->type.space == S_shared && begins_in_place(t, o) &&
+		return mma_a(o)->type.space == S_shared && begins_in_place(t, o) &&
 		       stays_under_way(t, o->out[0], o) && goes_on(t, o);
 	case O_wgmma_commit:
 		t->last = o;
@@ -106,7 +106,7 @@ arrive(Op *at, const Op *like, Val *slot)
 {
 	Op *o = op_clone(at->parent, at, like, NULL, NULL);
 
-	o->in[1] = slot;
+	o->in[IN_mbarrier_slot] = slot;
 	IMM_SET(o, sinkable, 0);
 }
 
@@ -126,9 +126,9 @@ turns_once(const Op *loop)
 
 	while (front && front->code != O_for)
 		front = front->prev;
-	end = front && split_goes_on(front, loop) ? front->in[1]->def : NULL;
-	return end && end->code == O_sub && end->in[0] == loop->in[1] && val_is_const(end->in[1], &left) &&
-	       val_is_const(loop->in[2], &step) && left <= step;
+	end = front && split_goes_on(front, loop) ? for_hi(front)->def : NULL;
+	return end && end->code == O_sub && elt_lhs(end) == for_hi(loop) &&
+	       val_is_const(elt_rhs(end), &left) && val_is_const(for_step(loop), &step) && left <= step;
 }
 
 Op *
@@ -144,7 +144,7 @@ release_late(Kernel *k, Op *loop)
 	first = loop->nout;
 	for (int i = 0; i < t.n; i++) {
 		loop = loop_carry(loop, ir_const(outside, loop, 0));
-		loop_carry_next(loop, t.arrive[i]->in[1]);
+		loop_carry_next(loop, mbarrier_slot(t.arrive[i]));
 	}
 	for (Op *o = b->first; o; o = next) {
 		next = o->next;
@@ -154,11 +154,11 @@ release_late(Kernel *k, Op *loop)
 	if (!turns_once(loop)) {
 		next = t.last->next;
 		wait_for(b, next, loop->src, t.commits);
-		then = guard(b, next, loop->src, ir_bin(b, next, O_lt, loop->in[0], b->arg[0]));
+		then = guard(b, next, loop->src, ir_bin(b, next, O_lt, for_lo(loop), b->arg[0]));
 	}
 	next = loop->next;
 	wait_for(outside, next, loop->src, 0);
-	behind = guard(outside, next, loop->src, ir_bin(outside, next, O_lt, loop->in[0], loop->in[1]));
+	behind = guard(outside, next, loop->src, ir_bin(outside, next, O_lt, for_lo(loop), for_hi(loop)));
 	for (int i = 0; i < t.n; i++) {
 		if (then)
 			arrive(then, t.arrive[i], b->arg[1 + first + i]);

@@ -38,7 +38,7 @@ divide(Op *dot, int64_t to)
 	dot->lowering->dot.from = (int)to;
 	dot->lowering->dot.to = (int)dot_k(dot);
 	dot->lowering->cost = cost - first->lowering->cost;
-	dot->in[2] = first->out[0];
+	dot->in[IN_mma_acc] = first->out[0];
 }
 
 void

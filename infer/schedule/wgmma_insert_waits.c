@@ -79,7 +79,7 @@ operands_need(const Walk *w, const Op *o)
 static bool
 takes_a_copy(const Walk *w, const Op *o)
 {
-	return !val_is_zero(o->in[2]) && !stays_in_place(w->web, o, 2);
+	return !val_is_zero(mma_acc(o)) && !stays_in_place(w->web, o, IN_mma_acc);
 }
 
 /* Returns the last group whose MMAs write the registers that o's accumulator is copied to; 0 if there is

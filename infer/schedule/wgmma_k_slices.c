@@ -94,7 +94,7 @@ part(Op *o, int n)
 			wait_before(o, pending);
 		}
 		op_clone(o->parent, o, fence, NULL, NULL);
-		o->in[2] = before->out[0];
+		o->in[IN_mma_acc] = before->out[0];
 		o->nin = 3;
 	}
 	set_part(o, step, n - 1, cost);

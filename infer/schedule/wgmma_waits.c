@@ -72,7 +72,7 @@ is_generic_proxy_access(const Op *o, const int *used)
 static bool
 writes_for_engine(const Op *o, const int *used)
 {
-	Val *to = o->code == O_store || o->code == O_copy ? o->in[1] : NULL;
+	Val *to = o->code == O_store || o->code == O_copy ? write_dest(o) : NULL;
 
 	return to && to->type.space == S_shared && is_generic_proxy_access(o, used) &&
 	       (used[view_root(to)->id] & BY_ENGINE) != 0;
@@ -85,7 +85,7 @@ lands_for_engine(const Op *o, const int *used)
 	const Instr *in = o->code == O_copy ? instr_of(o->lowering) : NULL;
 
 	return in && in->kind == IK_cp_async && IMM(o, async) == COPY_BARRIER &&
-	       (used[view_root(o->in[1])->id] & BY_ENGINE) != 0;
+	       (used[view_root(copy_dest(o))->id] & BY_ENGINE) != 0;
 }
 
 /* Inserts a proxy fence after each wait for data that lanes copied by cp.async and the async proxy will
@@ -98,9 +98,9 @@ insert_proxy_fences(Kernel *k, const int *used)
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		if (lands_for_engine(o, used))
-			lands[o->in[2]->id] = true;
+			lands[copy_mbarrier(o)->id] = true;
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_mbarrier_wait && lands[o->in[0]->id])
+		if (o->code == O_mbarrier_wait && lands[mbarrier_barrier(o)->id])
 			IMM_SET(op_new(o->parent, o->next, O_fence_proxy_async, o->src, 0, NULL, 0, NULL), space,
 			        S_shared);
 }

@@ -14,7 +14,7 @@
 static void
 add_predicate(Op *product, const Op *loop)
 {
-	Val *later = ir_bin(product->parent, product, O_lt, loop->in[0], loop->blk[0]->arg[0]);
+	Val *later = ir_bin(product->parent, product, O_lt, for_lo(loop), loop->blk[0]->arg[0]);
 
 	product->in = arena_grow(product->parent->kernel->unit->arena, product->in, (size_t)product->nin,
 	                         (size_t)product->nin + 1, sizeof(Val *));
@@ -66,14 +66,14 @@ zeros_without_turn(Op *loop, int i, Op *at)
 {
 	Block *b = loop->parent;
 	Kernel *k = b->kernel;
-	Val *ran = ir_bin(b, at, O_lt, loop->in[0], loop->in[1]), *sum = loop->out[i], *zero;
+	Val *ran = ir_bin(b, at, O_lt, for_lo(loop), for_hi(loop)), *sum = loop->out[i], *zero;
 	Op *o = op_new(b, at, O_if, loop->src, 1, &ran, 1, &sum->type);
 
 	o->out[0]->name = sum->name;
 	val_replace(k, sum, o->out[0]);
 	for (int r = 0; r < 2; r++)
 		o->blk[r] = block_new(k, o);
-	zero = op_clone(o->blk[1], NULL, loop->in[3 + i]->def, NULL, NULL)->out[0];
+	zero = op_clone(o->blk[1], NULL, for_init(loop, i)->def, NULL, NULL)->out[0];
 	op_new(o->blk[0], NULL, O_yield, loop->src, 1, &sum, 0, NULL);
 	op_new(o->blk[1], NULL, O_yield, loop->src, 1, &zero, 0, NULL);
 }
@@ -83,7 +83,7 @@ starts_at_zero(Op *loop, int i)
 {
 	Op *product = wgmma_only(loop, i), *done;
 
-	if (!product || product->nin != 3 || !val_is_zero(loop->in[3 + i]))
+	if (!product || product->nin != 3 || !val_is_zero(for_init(loop, i)))
 		return;
 	done = done_behind(loop, product, loop->out[i]);
 	if (!done)

@@ -17,7 +17,7 @@ side_of(Prove *p, Val *mem, Side *s)
 	for (int d = 0; d < mem->type.rank; d++)
 		s->dim_of[d] = d;
 	s->unit = mem->def ? view_unit_dim(p->k, mem->def) : mem->type.rank - 1;
-	for (; s->shared && v->def && v->def->code == O_view; v = v->def->in[0])
+	for (; s->shared && v->def && v->def->code == O_view; v = view_source(v->def))
 		for (int d = 0; d < mem->type.rank; d++)
 			s->dim_of[d] = view_operand_dim(v->def, s->dim_of[d]);
 	s->layout = v->type.layout;
@@ -34,10 +34,11 @@ rows_aligned(const Side *s, int n)
 	const Op *view = s->mem->def;
 	const Layout *l = s->layout;
 
-	for (int d = 0; d < view->in[0]->type.rank; d++) {
+	for (int d = 0; d < view_source(view)->type.rank; d++) {
 		int root = d;
 
-		for (const Val *v = view->in[0]; v->def && v->def->code == O_view; v = v->def->in[0])
+		for (const Val *v = view_source(view); v->def && v->def->code == O_view;
+		     v = view_source(v->def))
 			root = view_operand_dim(v->def, root);
 		for (Digit g = dim_digits(l, root); view_gathers(view, d) && g.it; digit_next(&g))
 			if (g.it->stride % n)
@@ -108,14 +109,14 @@ neighbours(const int64_t *number, const int64_t *e, int n)
 static bool
 ends_between(Prove *p, const Op *view, int unit, int vec)
 {
-	const Param *tensor = val_param(p->k, view->in[0]);
+	const Param *tensor = val_param(p->k, view_source(view));
 
 	if (vec == 1 || unit < 0 || view_in_bounds(p->k, view, unit))
 		return true;
 	if (view_is_longer(view)) {
 		unit = view_operand_dim(view, unit);
-		view = view->in[0]->def;
-		tensor = view->code == O_view ? val_param(p->k, view->in[0]) : NULL;
+		view = view_source(view)->def;
+		tensor = view->code == O_view ? val_param(p->k, view_source(view)) : NULL;
 	}
 	return tensor && val_fact_at(p->k, view, tensor->size[view_operand_dim(view, unit)]).mult % vec == 0;
 }
@@ -177,8 +178,8 @@ indices(Prove *p, const Val *mem, const Ownership *h)
 	const Op *view = mem->def;
 	bool gathers = view && view_gather_dim(view) >= 0;
 
-	for (int d = 0; gathers && d < view->in[0]->type.rank; d++) {
-		const Ownership *x = view_gathers(view, d) ? held_of(p, view->in[1 + d]) : NULL;
+	for (int d = 0; gathers && d < view_source(view)->type.rank; d++) {
+		const Ownership *x = view_gathers(view, d) ? held_of(p, view_start(view, d)) : NULL;
 
 		if (view_gathers(view, d) && !x)
 			return false;
@@ -190,7 +191,7 @@ indices(Prove *p, const Val *mem, const Ownership *h)
 
 				if (e < 0)
 					continue;
-				want = index_of(view, &view->in[1 + d]->type, e);
+				want = index_of(view, &view_start(view, d)->type, e);
 				if (t == 0)
 					reg = reg_of(x, want);
 				if (reg < 0 || x->elem[t * x->regs + reg] != want)
@@ -239,7 +240,7 @@ does(Prove *p, const Op *o, unsigned kinds)
 	if (!(kinds >> in->kind & 1))
 		return prove_error(p, -1, 0, "%s performs a different operation", in->name);
 	if (o->code == O_store && IMM(o, update) != STORE_PLAIN &&
-	    (in->atom != IMM(o, update) || in->ta != o->in[0]->type.dtype))
+	    (in->atom != IMM(o, update) || in->ta != store_value(o)->type.dtype))
 		return prove_error(p, -1, 0, "%s has a different update operation or type", in->name);
 	return true;
 }
@@ -314,7 +315,7 @@ prove_load(Prove *p, const Op *o)
 	const Instr *in = instr_of(o->lowering);
 	const Ownership *h;
 
-	if (o->out[0]->type.space != S_reg || !side_of(p, o->in[0], &s))
+	if (o->out[0]->type.space != S_reg || !side_of(p, load_source(o), &s))
 		return;
 	if (in && in->kind == IK_ldmatrix) {
 		prove_matrices(p, &o->out[0]->type, in, held_of(p, o->out[0]), op_access(o)->map, &s);
@@ -326,7 +327,7 @@ prove_load(Prove *p, const Op *o)
 	if (h && does(p, o, s.shared ? 1u << IK_ld_shared : 1u << IK_ld_global) &&
 	    width(p, o, dtype_info[o->out[0]->type.dtype].bits) &&
 	    prove_vectors(p, &s, h, op_access(o)->vec, false))
-		indices(p, o->in[0], h);
+		indices(p, load_source(o), h);
 }
 
 void
@@ -358,7 +359,7 @@ prove_found(Prove *p, const Op *o, const Ownership *h)
 		return prove_error(p, -1, 0, "the layout of the old values does not match the tile's");
 	if (o->nin < 4)
 		return true;
-	other = held_of(p, o->in[3]);
+	other = held_of(p, store_expected(o));
 	if (!other || other->regs != h->regs)
 		return prove_error(p, -1, 0, "the compared values have a different layout");
 	for (int64_t i = 0; i < p->threads * h->regs; i++)
@@ -373,7 +374,7 @@ prove_found(Prove *p, const Op *o, const Ownership *h)
 static InstrKind
 store_means(const Op *o)
 {
-	bool shared = o->in[1]->type.space == S_shared;
+	bool shared = store_dest(o)->type.space == S_shared;
 
 	if (IMM(o, update) == STORE_PLAIN)
 		return shared ? IK_st_shared : IK_st_global;
@@ -388,27 +389,27 @@ prove_store(Prove *p, const Op *o)
 	Side s;
 	InstrKind kind = store_means(o);
 	const Instr *in = instr_of(o->lowering);
-	const Type *t = &o->in[0]->type;
-	const Ownership *h = t->space == S_reg ? held_of(p, o->in[0]) : NULL;
+	const Type *t = &store_value(o)->type;
+	const Ownership *h = t->space == S_reg ? held_of(p, store_value(o)) : NULL;
 
 	if (h && in && in->kind == IK_stmatrix) {
-		if (side_of(p, o->in[1], &s) && prove_matrices(p, t, in, h, op_access(o)->map, &s))
+		if (side_of(p, store_dest(o), &s) && prove_matrices(p, t, in, h, op_access(o)->map, &s))
 			prove_once(p, t, h);
 		return;
 	}
-	if (!h || !side_of(p, o->in[1], &s) || !does(p, o, 1u << kind) ||
-	    !width(p, o, dtype_info[o->in[0]->type.dtype].bits) ||
-	    !prove_vectors(p, &s, h, op_access(o)->vec, true) || !indices(p, o->in[1], h) ||
+	if (!h || !side_of(p, store_dest(o), &s) || !does(p, o, 1u << kind) ||
+	    !width(p, o, dtype_info[store_value(o)->type.dtype].bits) ||
+	    !prove_vectors(p, &s, h, op_access(o)->vec, true) || !indices(p, store_dest(o), h) ||
 	    !prove_found(p, o, h))
 		return;
-	prove_once(p, &o->in[0]->type, h);
+	prove_once(p, &store_value(o)->type, h);
 }
 
 void
 prove_copy(Prove *p, const Op *o)
 {
 	Side from, to;
-	const Type *t = &o->in[1]->type;
+	const Type *t = &copy_dest(o)->type;
 	const Layout *map = op_access(o)->map;
 	const Ownership *h = map ? held_spell(p, map, t, false) : NULL;
 	const Instr *in = instr_of(o->lowering);
@@ -427,13 +428,13 @@ prove_copy(Prove *p, const Op *o)
 		prove_error(p, -1, 0, "the copy has no task mapping");
 		return;
 	}
-	if (!side_of(p, o->in[0], &from) || !side_of(p, o->in[1], &to) ||
+	if (!side_of(p, copy_source(o), &from) || !side_of(p, copy_dest(o), &to) ||
 	    !does(p, o,
 	          1u << IK_ld_st | (IMM(o, async) ? 1u << IK_cp_async : 0) |
 	                  (single ? 1u << IK_ld_bits : 0)) ||
 	    !width(p, o, dtype_info[t->dtype].bits) ||
 	    !prove_vectors(p, &from, h, single ? 1 : op_access(o)->vec, true) ||
-	    !prove_vectors(p, &to, h, op_access(o)->vec, true) || !indices(p, o->in[0], h))
+	    !prove_vectors(p, &to, h, op_access(o)->vec, true) || !indices(p, copy_source(o), h))
 		return;
 	prove_once(p, t, h);
 }

@@ -52,9 +52,9 @@ value_home(const Val *v)
 		const Op *o = v->def;
 
 		if (o && o->code == O_wgmma)
-			from = o->in[2];
+			from = mma_acc(o);
 		else if (o && o->code == O_for)
-			from = o->in[3 + number_of(o->out, o->nout, v)];
+			from = for_init(o, number_of(o->out, o->nout, v));
 		else
 			return v;
 		if ((from->def && from->def->code != O_wgmma && from->def->code != O_for &&

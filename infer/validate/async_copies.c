@@ -161,11 +161,11 @@ walk_op(PathWalk *f, Way *w, const Op *o)
 		if (o->in[i]->type.space == S_shared)
 			touches(f, w, o, o->in[i], i == 1 && (o->code == O_copy || o->code == O_store));
 	if (moves(o, COPY_GROUP))
-		record_copy(f, w, o->in[1], BRINGS);
+		record_copy(f, w, copy_dest(o), BRINGS);
 	if (moves(o, COPY_OUT))
-		record_copy(f, w, o->in[0], TAKES);
+		record_copy(f, w, copy_source(o), TAKES);
 	if (lanes && f->engines)
-		record_copy(f, w, o->in[1], HIDES);
+		record_copy(f, w, write_dest(o), HIDES);
 }
 
 bool
@@ -183,7 +183,7 @@ pass_validate_async_copies(Kernel *k)
 	}
 	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		if (o->code == O_view && o->out[0]->type.space == S_shared)
-			ways_ask(&f, o->in[1]);
+			ways_ask(&f, view_start(o, 0));
 	if (!any)
 		return false;
 	ways = ways_follow(&f);

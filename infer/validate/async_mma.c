@@ -129,11 +129,11 @@ takes(AsyncMmaCheck *f, const AsyncMmaState *s, const Op *o)
 {
 	for (int i = 0; i < o->nin && o->code != O_yield; i++) {
 		const Val *v = o->in[i];
-		bool enters = o->code == O_for && i >= 3;
+		bool enters = o->code == O_for && i >= IN_for_init;
 
 		if (!under_way(s, v))
 			continue;
-		if (!enters && !(o->code == O_wgmma && i == 2))
+		if (!enters && !(o->code == O_wgmma && i == IN_mma_acc))
 			violation(f, o, "reads the result of an asynchronous MMA that is still in flight");
 		else if (read_behind(v, o))
 			moved(f, o);
@@ -159,18 +159,18 @@ is_made_again(const AsyncMmaState *s, const Val *v, int set, int part)
 static void
 starts_anew(AsyncMmaCheck *f, const Op *o)
 {
-	const Val *sum = o->in[2];
-	const Op *loop = sum->def ? NULL : sum->block->owner, *later = o->in[3]->def;
+	const Val *sum = mma_acc(o);
+	const Op *loop = sum->def ? NULL : sum->block->owner, *later = wgmma_keeps_acc(o)->def;
 	bool carried = loop && loop->code == O_for && sum->index > 0;
-	const Op *first = carried ? loop->in[2 + sum->index]->def : NULL;
+	const Op *first = carried ? for_init(loop, sum->index - 1)->def : NULL;
 	int64_t adds;
 
-	if (val_is_const(o->in[3], &adds) && !adds)
+	if (val_is_const(wgmma_keeps_acc(o), &adds) && !adds)
 		return;
 	if (!first || first->code != O_const || IMM(first, value) || first->fimm < 0 || first->fimm > 0)
 		violation(f, o, "the accumulator that it discards is not known to be zero");
-	else if (!later || later->code != O_lt || later->in[0] != loop->in[0] ||
-	         later->in[1] != sum->block->arg[0])
+	else if (!later || later->code != O_lt || elt_lhs(later) != for_lo(loop) ||
+	         elt_rhs(later) != sum->block->arg[0])
 		violation(f, o, "discards its accumulator in an iteration other than the first");
 }
 
@@ -181,8 +181,8 @@ is_brought(AsyncMmaCheck *f, Val *v)
 	OpWalk w;
 
 	for (const Op *o = walk_first(&w, f->producer->blk[0]); o; o = walk_next(&w))
-		if (o->code == O_copy && op_mbar(o) && view_root(o->in[1]) == view_root(v) && o->lowering &&
-		    instr_of(o->lowering)->kind == IK_cp_async)
+		if (o->code == O_copy && op_mbar(o) && view_root(copy_dest(o)) == view_root(v) &&
+		    o->lowering && instr_of(o->lowering)->kind == IK_cp_async)
 			return true;
 	return false;
 }
@@ -193,10 +193,11 @@ tells_of(AsyncMmaCheck *f, const Op *arrive, const Op *copy)
 {
 	LinearForm a, b;
 
-	if (arrive->code != O_mbarrier_arrive || !IMM(arrive, expect) || arrive->in[0] != copy->in[2])
+	if (arrive->code != O_mbarrier_arrive || !IMM(arrive, expect) ||
+	    mbarrier_barrier(arrive) != copy_mbarrier(copy))
 		return false;
-	a = affine_of(f->k, arrive->in[1]);
-	b = affine_of(f->k, copy->in[3]);
+	a = affine_of(f->k, mbarrier_slot(arrive));
+	b = affine_of(f->k, copy_slot(copy));
 	return affine_equal(&a, &b);
 }
 
@@ -209,7 +210,7 @@ is_hidden(AsyncMmaCheck *f, Val *v)
 	for (const Op *o = walk_first(&w, f->producer->blk[0]); o; o = walk_next(&w)) {
 		const Op *x = o->next;
 
-		if (o->code != O_copy || !op_mbar(o) || view_root(o->in[1]) != view_root(v) ||
+		if (o->code != O_copy || !op_mbar(o) || view_root(copy_dest(o)) != view_root(v) ||
 		    !op_access(o)->map)
 			continue;
 		if (instr_of(o->lowering) && instr_of(o->lowering)->kind == IK_cp_async)
@@ -260,7 +261,7 @@ issue(AsyncMmaCheck *f, AsyncMmaState *s, const Op *o)
 		violation(f, o, "no wgmma_fence between it and the register writes of its operand");
 	if (!s->fenced)
 		violation(f, o, "no wgmma_fence between it and the accesses to its registers");
-	if (!s->fresh && read_behind(o->in[2], o))
+	if (!s->fresh && read_behind(mma_acc(o), o))
 		violation(f, o, "its accumulator has another use and is copied after MMAs that follow its "
 		                "fence");
 	s->fresh = false;
@@ -283,8 +284,8 @@ release(AsyncMmaCheck *f, const AsyncMmaState *s, const Op *o)
 	for (int i = 0; i < s->n; i++) {
 		const MmaOperandRead *r = &s->read[i];
 
-		if (!r->made && is_leave(f->producer->blk[0], o->in[0], r->tile) &&
-		    (!r->slot || slots_meet(o, r->slot, o->in[1])))
+		if (!r->made && is_leave(f->producer->blk[0], mbarrier_barrier(o), r->tile) &&
+		    (!r->slot || slots_meet(o, r->slot, mbarrier_slot(o))))
 			violation(f, o, "releases a stage that an asynchronous MMA in flight reads");
 	}
 }
@@ -293,7 +294,7 @@ release(AsyncMmaCheck *f, const AsyncMmaState *s, const Op *o)
 static void
 written(AsyncMmaCheck *f, const AsyncMmaState *s, const Op *o)
 {
-	const Val *to = o->code == O_store ? view_root(o->in[1]) : NULL;
+	const Val *to = o->code == O_store ? view_root(store_dest(o)) : NULL;
 
 	for (int i = 0; i < s->n; i++)
 		if (s->read[i].tile == to)
@@ -348,9 +349,9 @@ walk_loop(AsyncMmaCheck *f, AsyncMmaState *s, const Op *o)
 {
 	AsyncMmaState top = *s, end;
 
-	for (int i = 3; i < o->nin; i++) {
-		top.fenced = top.fenced && !f->operand[o->blk[0]->arg[i - 2]->id];
-		hand_on(f, s, o->in[i], &top, o->blk[0]->arg[i - 2], o);
+	for (int i = 0; i < o->nin - IN_for_init; i++) {
+		top.fenced = top.fenced && !f->operand[o->blk[0]->arg[1 + i]->id];
+		hand_on(f, s, for_init(o, i), &top, o->blk[0]->arg[1 + i], o);
 	}
 	for (int turn = 0; turn < TURNS && f->ok; turn++) {
 		end = top;

@@ -45,7 +45,8 @@ edges_of_yield(HandoffGraph *g, const Op *o)
 	edge(g, o, owner->next);
 	if (owner->code == O_roles)
 		g->again[o->id] = (int)owner->blk[o->parent == owner->blk[0]]->first->id;
-	else if (owner->code == O_for && !(owner->in[0]->def && owner->in[0]->def->code == O_linear_block_id))
+	else if (owner->code == O_for &&
+	         !(for_lo(owner)->def && for_lo(owner)->def->code == O_linear_block_id))
 		g->again[o->id] = (int)owner->blk[0]->first->id;
 }
 
@@ -85,9 +86,9 @@ updates_one(const Op *o, const Val *tensor)
 {
 	if (o->code != O_store || IMM(o, update) == STORE_PLAIN)
 		return false;
-	if (o->in[0]->type.space != S_scalar && type_size(&o->in[0]->type) != 1)
+	if (store_value(o)->type.space != S_scalar && type_size(&store_value(o)->type) != 1)
 		return false;
-	return view_root(o->in[1])->type.space == S_global && view_root(o->in[1]) == tensor;
+	return view_root(store_dest(o))->type.space == S_global && view_root(store_dest(o)) == tensor;
 }
 
 static bool
@@ -179,10 +180,10 @@ memory_from(Search *s, const Val *tile)
 
 		if (o->code != O_store && o->code != O_copy)
 			continue;
-		if (o->nin > 2 && o->code == O_store && view_root(o->in[2]) == tile &&
+		if (o->nin > 2 && o->code == O_store && view_root(store_old(o)) == tile &&
 		    updates_one(o, s->tensor))
 			return true;
-		if (view_root(o->in[1]) == tile && any_from(s, o->in, o->nin))
+		if (view_root(write_dest(o)) == tile && any_from(s, o->in, o->nin))
 			return true;
 	}
 	return false;
@@ -193,9 +194,9 @@ static bool
 decider_from(Search *s, const Op *o)
 {
 	if (o->code == O_for && loop_ends_early(o) &&
-	    (is_from(s, o->in[3]) || is_from(s, o->blk[0]->last->in[0])))
+	    (is_from(s, for_init(o, 0)) || is_from(s, yield_value(o->blk[0]->last, 0))))
 		return true;
-	return any_from(s, o->in, o->code == O_for ? 3 : o->code == O_if ? 1 : 0);
+	return any_from(s, o->in, o->code == O_for ? IN_for_init : o->code == O_if ? 1 : 0);
 }
 
 static bool
@@ -214,7 +215,7 @@ is_from(Search *s, const Val *v)
 			return true;
 		if (i < 0)
 			return false;
-		if (o->code == O_for && is_from(s, o->in[3 + i]))
+		if (o->code == O_for && is_from(s, for_init(o, i)))
 			return true;
 		for (int r = 0; r < 2 && o->blk[r]; r++)
 			if (is_from(s, o->blk[r]->last->in[i]))
@@ -243,8 +244,8 @@ place_from(const HandoffGraph *g, const Val *tensor, const Val *view)
 {
 	Search s = new_search(g, tensor);
 
-	for (const Val *v = view; v->def && v->def->code == O_view; v = v->def->in[0])
-		if (any_from(&s, v->def->in + 1, v->def->nin - 1))
+	for (const Val *v = view; v->def && v->def->code == O_view; v = view_source(v->def))
+		if (any_from(&s, v->def->in + IN_view_start, v->def->nin - IN_view_start))
 			return true;
 	return false;
 }
@@ -288,9 +289,9 @@ accesses(Kernel *k, const Op *o, HandoffAccess *a)
 	int n = 0;
 
 	if (o->code == O_load || o->code == O_copy)
-		a[n++] = (HandoffAccess){ o, o->in[0], READS };
+		a[n++] = (HandoffAccess){ o, o->code == O_load ? load_source(o) : copy_source(o), READS };
 	if (o->code == O_copy || o->code == O_store)
-		a[n++] = (HandoffAccess){ o, o->in[1],
+		a[n++] = (HandoffAccess){ o, write_dest(o),
 			           o->code == O_store && IMM(o, update) != STORE_PLAIN ? UPDATES : WRITES };
 	for (int i = n - 1; i >= 0; i--) {
 		const Param *p = val_param(k, view_root(a[i].view));
@@ -308,10 +309,10 @@ one_element(const HandoffAccess *a, const HandoffAccess *b, const Val *tensor)
 	const Op *x = a->view->def, *y = b->view->def;
 	int64_t c, d;
 
-	if (!updates_one(a->op, tensor) || !updates_one(b->op, tensor) || !x || !y || x->in[0] != tensor ||
-	    y->in[0] != tensor)
+	if (!updates_one(a->op, tensor) || !updates_one(b->op, tensor) || !x || !y ||
+	    view_source(x) != tensor || view_source(y) != tensor)
 		return false;
-	for (int i = 1; i < x->nin; i++)
+	for (int i = IN_view_start; i < x->nin; i++)
 		if (!val_is_const(x->in[i], &c) || !val_is_const(y->in[i], &d) || c != d)
 			return false;
 	return true;

@@ -27,7 +27,7 @@ start_of(const Ownership *h, int64_t elem)
 static bool
 prove_side(Prove *p, const Op *o, const Instr *in, int side, int64_t at, int64_t k0, int64_t (*c)[3])
 {
-	const Val *v = o->in[3 + side];
+	const Val *v = mma_extra(o, side);
 	const Ownership *h = held_of(p, v);
 	bool b = (side == 1) != o->lowering->dot.swap;
 	int rows = b ? 8 : 16, pair = b ? 1 : 2;
@@ -60,7 +60,7 @@ bool
 prove_scales(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t n0, int64_t k0, int64_t (*c)[3])
 {
 	for (int i = 0; i < 2; i++)
-		if (in->scale != o->in[3 + i]->type.dtype || in->k != in->scales * dot_block(o, i))
+		if (in->scale != mma_extra(o, i)->type.dtype || in->k != in->scales * dot_block(o, i))
 			return prove_error(p, -1, 0, "%s does not support these scales", in->name);
 	return prove_side(p, o, in, 0, m0, k0, c) && prove_side(p, o, in, 1, n0, k0, c);
 }

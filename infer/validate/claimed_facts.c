@@ -66,16 +66,16 @@ place_of(const SmallLaunch *run, const Val *v, ClaimPlace *p)
 		}
 		return p->tensor != NULL;
 	}
-	if (view->code != O_view || !place_of(run, view->in[0], p))
+	if (view->code != O_view || !place_of(run, view_source(view), p))
 		return false;
-	for (int d = 0; d < view->in[0]->type.rank; d++) {
+	for (int d = 0; d < view_source(view)->type.rank; d++) {
 		int of = p->dim[d], r = view_result_dim(view, d);
 		int64_t start;
 
 		if (view_gathers(view, d)) {
 			p->any[of] = true;
 		} else {
-			if (!launch_number(run, view->in[1 + d], &start))
+			if (!launch_number(run, view_start(view, d), &start))
 				return false;
 			p->at[of] += p->by[of] * start;
 			p->by[of] *= view_step(view, d);
@@ -104,7 +104,7 @@ is_inside(SmallLaunch *run, const Op *o, const Op *view, const ClaimPlace *p, in
 	Claims *c = run->user;
 
 	/* views of views are skipped */
-	for (int d = 0; !view->in[0]->def && d < view->in[0]->type.rank; d++) {
+	for (int d = 0; !view_source(view)->def && d < view_source(view)->type.rank; d++) {
 		int8_t *in = &c->inside[(o->id * 2 + (uint32_t)which) * DIM_MAX + (uint32_t)d];
 
 		if (!*in)
@@ -200,9 +200,9 @@ look(SmallLaunch *run, const Op *o)
 	for (int i = 0; i < o->nin && !run->lost; i++)
 		is_known(run, o, o->in[i]);
 	if (o->code == O_load || o->code == O_copy)
-		accesses(run, o, o->in[0], 0);
+		accesses(run, o, o->code == O_load ? load_source(o) : copy_source(o), 0);
 	if ((o->code == O_store || o->code == O_copy) && !run->lost)
-		accesses(run, o, o->in[1], 1);
+		accesses(run, o, write_dest(o), 1);
 }
 
 bool

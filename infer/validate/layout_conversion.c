@@ -41,7 +41,7 @@ prove_alloc(Prove *p, const Op *o)
 static void
 prove_alias(Prove *p, const Op *o)
 {
-	const Type *t = &o->in[0]->type, *r = &o->out[0]->type;
+	const Type *t = &op_source(o)->type, *r = &o->out[0]->type;
 	const int64_t *at, *alias;
 
 	if (!r->layout)
@@ -159,7 +159,7 @@ takes_bytes(const Staging *how, DType d)
 void
 prove_convert_layout(Prove *p, const Op *o)
 {
-	const Ownership *from = held_of(p, o->in[0]), *to = held_of(p, o->out[0]);
+	const Ownership *from = held_of(p, op_source(o)), *to = held_of(p, o->out[0]);
 	LoweringKind how = o->lowering ? o->lowering->kind : LW_none;
 	const Type *t = &o->out[0]->type;
 

@@ -102,13 +102,14 @@ affine_at(Kernel *k, const Val *v, int depth)
 	sign = o->code == O_sub ? -1 : 1;
 	switch (o->code) {
 	case O_cast: /* from a narrower type: the value is unchanged */
-		return affine_val(dtype_is_float(o->in[0]->type.dtype) ? v : o->in[0]);
+		return affine_val(dtype_is_float(op_source(o)->type.dtype) ? v : op_source(o));
 	case O_add:
 	case O_sub:
-		return affine_add(affine_at(k, o->in[0], depth - 1), affine_at(k, o->in[1], depth - 1), sign);
+		return affine_add(affine_at(k, elt_lhs(o), depth - 1),
+		                  affine_at(k, elt_rhs(o), depth - 1), sign);
 	case O_mul:
-		if (val_is_const(o->in[1], &c))
-			return affine_add(affine_const(0), affine_at(k, o->in[0], depth - 1), c);
+		if (val_is_const(elt_rhs(o), &c))
+			return affine_add(affine_const(0), affine_at(k, elt_lhs(o), depth - 1), c);
 		return affine_val(v);
 	default: return affine_val(v);
 	}
@@ -137,11 +138,11 @@ is_quotient(Kernel *k, const Val *v, const Val **a, int64_t *d, int64_t *most)
 	const Op *o = v->def;
 	Fact f;
 
-	if (!o || o->code != O_div || !type_is_index(&v->type) || !val_is_const(o->in[1], d))
+	if (!o || o->code != O_div || !type_is_index(&v->type) || !val_is_const(elt_rhs(o), d))
 		return false;
 	if (*d <= 1 || *d > DIVISOR_MAX)
 		return false;
-	*a = o->in[0];
+	*a = elt_lhs(o);
 	f = val_fact(k, *a);
 	*most = f.mult % *d == 0 ? 0 : *d - 1;
 	return f.lo >= 0;
@@ -211,8 +212,8 @@ known_other(Known *h, const Val *x, int64_t c)
 		known_add(h, affine_add(affine_add(affine_of(h->k, x), affine_const(c), -1),
 		                        affine_const(1), -1));
 	/* then its dividend is not 0 either */
-	if (o && o->code == O_mod && c == 0 && val_fact(h->k, o->in[0]).lo >= 0)
-		known_add(h, affine_add(affine_of(h->k, o->in[0]), affine_const(1), -1));
+	if (o && o->code == O_mod && c == 0 && val_fact(h->k, elt_lhs(o)).lo >= 0)
+		known_add(h, affine_add(affine_of(h->k, elt_lhs(o)), affine_const(1), -1));
 }
 
 void
@@ -225,14 +226,14 @@ known_condition(Known *h, const Val *v, bool is)
 
 	if (!o)
 		return;
-	if (o->code == (is ? O_ne : O_eq) && type_is_index(&o->in[0]->type) && val_is_const(o->in[1], &c))
-		known_other(h, o->in[0], c);
+	if (o->code == (is ? O_ne : O_eq) && type_is_index(&elt_lhs(o)->type) && val_is_const(elt_rhs(o), &c))
+		known_other(h, elt_lhs(o), c);
 	if (o->code == (is ? O_and : O_or)) {
-		known_condition(h, o->in[0], is);
-		known_condition(h, o->in[1], is);
+		known_condition(h, elt_lhs(o), is);
+		known_condition(h, elt_rhs(o), is);
 		return;
 	}
-	if ((o->code != O_le && o->code != O_lt) || !type_is_index(&o->in[0]->type))
+	if ((o->code != O_le && o->code != O_lt) || !type_is_index(&elt_lhs(o)->type))
 		return;
 	less = (o->code == O_lt) == is; /* one is strictly less than the other */
 	gap = affine_add(affine_of(h->k, o->in[is]), affine_of(h->k, o->in[!is]), -1);
@@ -246,11 +247,11 @@ known_around(Known *h, const Op *at)
 		const Op *o = b->owner;
 
 		if (o->code == O_if && !IMM(o, zero_fill))
-			known_condition(h, o->in[0], b == o->blk[0]);
+			known_condition(h, if_cond(o), b == o->blk[0]);
 		if (o->code == O_for) {
-			LinearForm counter = affine_of(h->k, b->arg[0]), end = affine_of(h->k, o->in[1]);
+			LinearForm counter = affine_of(h->k, b->arg[0]), end = affine_of(h->k, for_hi(o));
 
-			known_add(h, affine_add(counter, affine_of(h->k, o->in[0]), -1));
+			known_add(h, affine_add(counter, affine_of(h->k, for_lo(o)), -1));
 			known_add(h, affine_add(affine_add(end, counter, -1), affine_const(1), -1));
 		}
 	}

@@ -23,7 +23,7 @@ factor_of_step(const LinearForm *x, const Val *step)
 
 	if (o && val_is_const(step, &c))
 		return x->k[0] == c ? x->v[0] : NULL;
-	return o && x->k[0] == 1 && o->code == O_mul && o->in[1] == step ? o->in[0] : NULL;
+	return o && x->k[0] == 1 && o->code == O_mul && elt_rhs(o) == step ? elt_lhs(o) : NULL;
 }
 
 /* Returns the other operand of o, which must have this code and an operand x; NULL if there is none. */
@@ -32,7 +32,7 @@ beside(const Op *o, OpCode code, const Val *x)
 {
 	if (!o || o->code != code)
 		return NULL;
-	return o->in[0] == x ? o->in[1] : code != O_sub && o->in[1] == x ? o->in[0] : NULL;
+	return elt_lhs(o) == x ? elt_rhs(o) : code != O_sub && elt_rhs(o) == x ? elt_lhs(o) : NULL;
 }
 
 /* Is o literally lo + (end - lo + (step - 1)) / step * step? With a step known only at run time, range
@@ -41,17 +41,17 @@ beside(const Op *o, OpCode code, const Val *x)
 static bool
 ends_as_written(const Op *loop, const Op *o)
 {
-	const Val *lo = loop->in[0], *step = loop->in[2], *x = beside(o, O_add, lo), *less;
+	const Val *lo = for_lo(loop), *step = for_step(loop), *x = beside(o, O_add, lo), *less;
 	int64_t one;
 
-	x = x && x->def && x->def->code == O_mul && x->def->in[1] == step ? x->def->in[0] : NULL;
-	x = x && x->def && x->def->code == O_div && x->def->in[1] == step ? x->def->in[0] : NULL;
+	x = x && x->def && x->def->code == O_mul && elt_rhs(x->def) == step ? elt_lhs(x->def) : NULL;
+	x = x && x->def && x->def->code == O_div && elt_rhs(x->def) == step ? elt_lhs(x->def) : NULL;
 	o = x ? x->def : NULL;
-	if (!o || o->code != O_add || !o->in[0]->def || o->in[0]->def->code != O_sub)
+	if (!o || o->code != O_add || !elt_lhs(o)->def || elt_lhs(o)->def->code != O_sub)
 		return false;
-	less = beside(o->in[1]->def, O_sub, step);
-	return less && val_is_const(less, &one) && one == 1 && o->in[0]->def->in[0] == loop->in[1] &&
-	       o->in[0]->def->in[1] == lo;
+	less = beside(elt_rhs(o)->def, O_sub, step);
+	return less && val_is_const(less, &one) && one == 1 && elt_lhs(elt_lhs(o)->def) == for_hi(loop) &&
+	       elt_rhs(elt_lhs(o)->def) == lo;
 }
 
 /* Is v the end of a loop from lo to end by step: lo + (end - lo + step - 1) / step * step, or lo? */
@@ -59,26 +59,26 @@ static bool
 is_behind(Kernel *k, const Op *loop, const Val *v)
 {
 	const Op *o = v->def;
-	const Val *lo = loop->in[0], *step = loop->in[2], *q;
+	const Val *lo = for_lo(loop), *step = for_step(loop), *q;
 	LinearForm start = affine_of(k, lo), want, n;
 	int64_t c, from, to, at;
 
-	if (val_is_const(lo, &from) && val_is_const(loop->in[1], &to) && val_is_const(step, &c) && c > 0 &&
+	if (val_is_const(lo, &from) && val_is_const(for_hi(loop), &to) && val_is_const(step, &c) && c > 0 &&
 	    val_is_const(v, &at))
 		return at == from + (to > from ? ceil_div(to - from, c) * c : 0);
-	if (!o || o->code != O_max || (o->in[0] != lo && o->in[1] != lo))
+	if (!o || o->code != O_max || (elt_lhs(o) != lo && elt_rhs(o) != lo))
 		return false;
-	if (ends_as_written(loop, o->in[o->in[0] == lo ? 1 : 0]->def))
+	if (ends_as_written(loop, (elt_lhs(o) == lo ? elt_rhs(o) : elt_lhs(o))->def))
 		return true;
-	n = affine_add(affine_of(k, o->in[o->in[0] == lo ? 1 : 0]), start, -1);
-	want = affine_add(affine_of(k, loop->in[1]), start, -1);
+	n = affine_add(affine_of(k, elt_lhs(o) == lo ? elt_rhs(o) : elt_lhs(o)), start, -1);
+	want = affine_add(affine_of(k, for_hi(loop)), start, -1);
 	if (val_is_const(step, &c) && c == 1)
 		return affine_equal(&n, &want);
 	q = factor_of_step(&n, step);
-	if (!q || !q->def || q->def->code != O_div || q->def->in[1] != step)
+	if (!q || !q->def || q->def->code != O_div || elt_rhs(q->def) != step)
 		return false;
 	want = affine_add(affine_add(want, affine_of(k, step), 1), affine_const(1), -1);
-	n = affine_of(k, q->def->in[0]);
+	n = affine_of(k, elt_lhs(q->def));
 	return affine_equal(&n, &want);
 }
 
@@ -90,11 +90,11 @@ ends_inside(Pair *x, const Val *end)
 	LinearForm room;
 	Known nothing = { .k = x->p->k };
 
-	if (o && o->code == O_select && o->in[2] == x->clear->in[0])
-		return ends_inside(x, o->in[1]);
-	if (o && o->code == O_min && (ends_inside(x, o->in[0]) || ends_inside(x, o->in[1])))
+	if (o && o->code == O_select && select_no(o) == for_lo(x->clear))
+		return ends_inside(x, select_yes(o));
+	if (o && o->code == O_min && (ends_inside(x, elt_lhs(o)) || ends_inside(x, elt_rhs(o))))
 		return true;
-	room = affine_add(affine_of(x->p->k, x->rest->in[1]), affine_of(x->p->k, end), -1);
+	room = affine_add(affine_of(x->p->k, for_hi(x->rest)), affine_of(x->p->k, end), -1);
 	return known_implies(&nothing, &room);
 }
 
@@ -104,10 +104,10 @@ goes_on(Pair *x, const Op *a, const Op *b)
 {
 	if (!b || b->code != O_for)
 		return split_wrong(x, "the remainder loop is missing");
-	if (b->in[2] != a->in[2] || b->nout != a->nout || !is_behind(x->p->k, a, b->in[0]))
+	if (for_step(b) != for_step(a) || b->nout != a->nout || !is_behind(x->p->k, a, for_lo(b)))
 		return split_wrong(x, "the remainder loop does not start where the unmasked loop ends");
 	for (int i = 0; i < a->nout; i++)
-		if (b->in[3 + i] != a->out[i])
+		if (for_init(b, i) != a->out[i])
 			return split_wrong(x, "the remainder loop does not continue with the carried values");
 	return true;
 }
@@ -119,7 +119,7 @@ is_part(Prove *p, const Op *front, const Op *clear, const Op *rest)
 {
 	Pair x = { .p = p, .front = front, .clear = clear, .rest = rest, .known = { .k = p->k } };
 
-	if (!ends_inside(&x, clear->in[1]))
+	if (!ends_inside(&x, for_hi(clear)))
 		return split_wrong(&x, "the unmasked loop may run past the end");
 	x.to = NEWN(p->arena, const Val *, p->k->nval + 1);
 	split_know_turn(&x);

@@ -38,16 +38,16 @@ is_idle(Pair *x, const Op **at, const Op *b)
 	int way;
 
 	if (b->code == O_mask && split_masks_nothing(x, b)) {
-		x->to[b->out[0]->id] = mapped(x, b->in[0]);
+		x->to[b->out[0]->id] = mapped(x, mask_source(b));
 		return true;
 	}
 	if (b->code != O_select && b->code != O_if)
 		return false;
-	if (!split_always(x, b->in[0], true) && !split_always(x, b->in[0], false))
+	if (!split_always(x, choice_cond(b), true) && !split_always(x, choice_cond(b), false))
 		return false;
-	way = split_always(x, b->in[0], true) ? 0 : 1;
+	way = split_always(x, choice_cond(b), true) ? 0 : 1;
 	if (b->code == O_select) {
-		x->to[b->out[0]->id] = mapped(x, b->in[1 + way]);
+		x->to[b->out[0]->id] = mapped(x, way ? select_no(b) : select_yes(b));
 		return true;
 	}
 	if (!same_block(x, at, b->blk[way]))
@@ -63,8 +63,8 @@ same_if(Pair *x, const Op *a, const Op *b)
 {
 	int64_t c;
 
-	if (a->in[0] != mapped(x, b->in[0]) &&
-	    !(val_is_const(a->in[0], &c) && split_always(x, b->in[0], c != 0)))
+	if (if_cond(a) != mapped(x, if_cond(b)) &&
+	    !(val_is_const(if_cond(a), &c) && split_always(x, if_cond(b), c != 0)))
 		return split_wrong(x, "an `if` takes another path");
 	for (int i = 0; i < 2; i++) {
 		const Op *first = a->blk[i]->first;

@@ -17,8 +17,9 @@ table_start(const Type *index, const Type *table, int64_t e)
 void
 prove_lookup(Prove *p, const Op *o)
 {
-	const Type *table = &o->in[0]->type, *index = &o->in[1]->type;
-	const Ownership *h = held_of(p, o->in[0]), *x = held_of(p, o->in[1]), *r = held_of(p, o->out[0]);
+	const Type *table = &lookup_table(o)->type, *index = &lookup_index(o)->type;
+	const Ownership *h = held_of(p, lookup_table(o)), *x = held_of(p, lookup_index(o)),
+	                *r = held_of(p, o->out[0]);
 	int64_t n = table->shape[table->rank - 1];
 
 	for (int64_t i = 0; h && x && r && i < p->threads * r->regs; i++) {

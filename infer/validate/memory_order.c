@@ -118,7 +118,7 @@ want(Order *w, const Val *v, int depth)
 	if (!o)
 		return;
 	if (o->code == O_for && i >= 0) {
-		want(w, o->in[3 + i], depth - 1);
+		want(w, for_init(o, i), depth - 1);
 		want(w, o->blk[0]->arg[1 + i], depth - 1);
 	}
 	for (int r = 0; (o->code == O_for || o->code == O_if) && i >= 0 && r < 2 && o->blk[r]; r++)
@@ -131,7 +131,7 @@ want(Order *w, const Val *v, int depth)
 static void
 want_view(Order *w, Starts *n, const Op *view, const Val *root)
 {
-	for (int d = 1; d < view->nin; d++) {
+	for (int d = IN_view_start; d < view->nin; d++) {
 		want(w, view->in[d], MARK_DEPTH);
 		if (root->type.space == S_shared)
 			ways_ask(&n->f, view->in[d]);

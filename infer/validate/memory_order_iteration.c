@@ -23,14 +23,14 @@ order_known(Order *w, const Op *o)
 static const Val *
 rounded_down(const Val *v)
 {
-	const Op *o = v->def, *of = o && o->code == O_mul ? o->in[0]->def : NULL;
+	const Op *o = v->def, *of = o && o->code == O_mul ? elt_lhs(o)->def : NULL;
 	int64_t c, d;
 
 	if (!of || of->code != O_div || !type_is_index(&v->type))
 		return NULL;
-	if (!val_is_const(o->in[1], &c) || !val_is_const(of->in[1], &d) || c != d || c <= 0)
+	if (!val_is_const(elt_rhs(o), &c) || !val_is_const(elt_rhs(of), &d) || c != d || c <= 0)
 		return NULL;
-	return of->in[0];
+	return elt_lhs(of);
 }
 
 /* Is x - y + more never negative? y NULL: 0. */
@@ -44,15 +44,15 @@ never_less(Order *w, const Known *h, const Val *x, const Val *y, int64_t more, i
 	if (depth == 0)
 		return false;
 	if (o && type_is_index(&x->type) && (o->code == O_max || o->code == O_min)) {
-		bool first = never_less(w, h, o->in[0], y, more, depth - 1);
+		bool first = never_less(w, h, elt_lhs(o), y, more, depth - 1);
 
 		if (first == (o->code == O_max))
 			return first;
-		return never_less(w, h, o->in[1], y, more, depth - 1);
+		return never_less(w, h, elt_rhs(o), y, more, depth - 1);
 	}
 	if (p && type_is_index(&y->type) && p->code == O_max)
-		return never_less(w, h, x, p->in[0], more, depth - 1) &&
-		       never_less(w, h, x, p->in[1], more, depth - 1);
+		return never_less(w, h, x, elt_lhs(p), more, depth - 1) &&
+		       never_less(w, h, x, elt_rhs(p), more, depth - 1);
 	if (of)
 		return never_less(w, h, x, of, more, depth - 1) &&
 		       never_less(w, h, x, NULL, more, depth - 1);
@@ -65,28 +65,28 @@ void
 order_ask(Order *w, const OrderState *s, const Op *o, bool first, bool *turn, bool *none)
 {
 	const OrderSum *count = order_bound(s, o->blk[0]->arg[0]), *early;
-	OrderSum at = count ? *count : order_value(w, s, o->in[0]), end = order_value(w, s, o->in[1]);
+	OrderSum at = count ? *count : order_value(w, s, for_lo(o)), end = order_value(w, s, for_hi(o));
 	OrderSum on = sum_between(0, 1);
-	Fact all = val_fact(w->k, o->blk[0]->arg[0]), to = val_fact(w->k, o->in[1]);
+	Fact all = val_fact(w->k, o->blk[0]->arg[0]), to = val_fact(w->k, for_hi(o));
 	const Known *h = order_known(w, o);
-	int64_t lo, hi, to_lo, to_hi, is, least = val_fact(w->k, o->in[2]).lo;
+	int64_t lo, hi, to_lo, to_hi, is, least = val_fact(w->k, for_step(o)).lo;
 
 	sum_range(w, &at, &lo, &hi);
 	sum_range(w, &end, &to_lo, &to_hi);
-	*turn = first || !never_less(w, h, o->in[0], o->in[1], least, LEAST_DEPTH);
+	*turn = first || !never_less(w, h, for_lo(o), for_hi(o), least, LEAST_DEPTH);
 	if (first || count)
 		*turn = *turn && lo < to_hi && (all.lo > all.hi || lo <= all.hi);
 	*none = to.lo != INT64_MAX;
 	if (first || count)
 		*none = *none && hi >= to_lo;
 	if (first)
-		*none = *none && val_fact(w->k, o->in[0]).hi >= to.lo &&
-		        !never_less(w, h, o->in[1], o->in[0], -1, LEAST_DEPTH);
+		*none = *none && val_fact(w->k, for_lo(o)).hi >= to.lo &&
+		        !never_less(w, h, for_hi(o), for_lo(o), -1, LEAST_DEPTH);
 	if (!loop_ends_early(o))
 		return;
 	early = order_bound(s, o->blk[0]->arg[1]);
 	if (first)
-		on = order_value(w, s, o->in[3]);
+		on = order_value(w, s, for_init(o, 0));
 	else if (early)
 		on = *early;
 	if (sum_is_const(&on, &is) && is)
@@ -116,7 +116,7 @@ next_value(Order *w, const OrderState *s, const Op *loop, int i)
 	}
 	if (times > TURNS_COUNTED && was.hi == INT64_MAX)
 		return was; /* up to here, or further */
-	now = sum_add(w, was, order_value(w, s, loop->in[2]), 1);
+	now = sum_add(w, was, order_value(w, s, for_step(loop)), 1);
 	if (times >= TURNS_COUNTED)
 		now.hi = INT64_MAX;
 	return now;
@@ -147,8 +147,8 @@ order_enter(Order *w, OrderState *s, const Op *o)
 	if (before && IMM(o, split) > SPLIT_PROLOGUE && IMM(o, split) <= SPLIT_REMAINDER &&
 	    IMM(before, split) < IMM(o, split))
 		at = order_bound(s, before->blk[0]->arg[0]);
-	first = at ? *at : order_value(w, s, o->in[0]);
-	order_hand_over(w, s, o->blk[0]->arg + 1, o->in + 3, o->nout);
+	first = at ? *at : order_value(w, s, for_lo(o));
+	order_hand_over(w, s, o->blk[0]->arg + 1, o->in + IN_for_init, o->nout);
 	if (w->wanted[o->blk[0]->arg[0]->id])
 		order_bind_next(w, o->blk[0]->arg[0], first);
 	order_bind(w, s);

@@ -253,9 +253,9 @@ as_one(Order *w, const Op *o, const OrderSum *is, int depth, OrderTerm *t, int64
 	}
 	if (depth < MOST_DEPTH - TWICE_DEPTH) /* once more for each nested division */
 		return false;
-	was = value_at(w, &none, o->in[0], depth - 1);
+	was = value_at(w, &none, elt_lhs(o), depth - 1);
 	gap = sum_add(w, *is, was, -1);
-	*t = (OrderTerm){ .k = 1, .v = o->in[0] };
+	*t = (OrderTerm){ .k = 1, .v = elt_lhs(o) };
 	return sum_is_const(&gap, more);
 }
 
@@ -280,9 +280,9 @@ divided(Order *w, const OrderState *s, const Op *o, int depth, OrderSum *is)
 	OrderSum of;
 	OrderTerm t;
 
-	if (!val_is_const(o->in[1], &c) || c <= 0 || !is_count(w, o, o->in[0]))
+	if (!val_is_const(elt_rhs(o), &c) || c <= 0 || !is_count(w, o, elt_lhs(o)))
 		return false;
-	of = value_at(w, s, o->in[0], depth - 1);
+	of = value_at(w, s, elt_lhs(o), depth - 1);
 	if (of.n == 0 || !as_one(w, o, &of, depth, &t, &more))
 		return false;
 	if (o->code == O_mod) {
@@ -342,19 +342,21 @@ value_at(Order *w, const OrderState *s, const Val *v, int depth)
 	if (!o || !op_is(o, F_PURE) || depth < LEAST_DEPTH || v->type.space != S_scalar)
 		return order_same(w, s, v, MOST_DEPTH) ? sum_of(v) : sum_between(f.lo, f.hi);
 	if (o->code == O_select) {
-		x = value_at(w, s, o->in[0], depth - 1);
+		x = value_at(w, s, select_cond(o), depth - 1);
 		if (sum_is_const(&x, &c))
-			return value_at(w, s, o->in[c ? 1 : 2], depth - 1);
+			return value_at(w, s, c ? select_yes(o) : select_no(o), depth - 1);
 	}
 	if (!type_is_index(&v->type))
 		return value_of_op(w, s, v, depth);
 	/* also if they may overflow: the distances are the same then */
 	if (o->code == O_add || o->code == O_sub)
-		return sum_add(w, value_at(w, s, o->in[0], depth - 1), value_at(w, s, o->in[1], depth - 1),
-		               o->code == O_add ? 1 : -1);
-	if (o->code == O_mul && (val_is_const(o->in[0], &c) || val_is_const(o->in[1], &c)))
+		return sum_add(w, value_at(w, s, elt_lhs(o), depth - 1),
+		               value_at(w, s, elt_rhs(o), depth - 1), o->code == O_add ? 1 : -1);
+	if (o->code == O_mul && (val_is_const(elt_lhs(o), &c) || val_is_const(elt_rhs(o), &c)))
 		return sum_add(w, sum_const(0),
-		               value_at(w, s, o->in[val_is_const(o->in[1], &c) ? 0 : 1], depth - 1), c);
+		               value_at(w, s, val_is_const(elt_rhs(o), &c) ? elt_lhs(o) : elt_rhs(o),
+		                        depth - 1),
+		               c);
 	if ((o->code == O_div || o->code == O_mod) && divided(w, s, o, depth, &x))
 		return x;
 	return value_of_op(w, s, v, depth);

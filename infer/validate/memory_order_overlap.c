@@ -34,17 +34,17 @@ tile_bytes(Order *w, const Val *tile)
 static void
 find_view(OrderTouch *t, Val *v)
 {
-	Val *at = v->def && view_is_longer(v->def) ? v->def->in[0] : v;
+	Val *at = v->def && view_is_longer(v->def) ? view_source(v->def) : v;
 	const Op *view[INNER_MOST];
 	int n = 0;
 
 	t->plain = true;
-	while (at->def && at->def->code == O_view && at->def->in[0] != t->root && at != t->root) {
+	while (at->def && at->def->code == O_view && view_source(at->def) != t->root && at != t->root) {
 		t->plain = false;
 		if (n < INNER_MOST)
 			view[n] = at->def;
 		n++;
-		at = at->def->in[0];
+		at = view_source(at->def);
 	}
 	if (at == t->root)
 		return;
@@ -84,8 +84,8 @@ add_copy(Order *w, const Op *o, OrderTouch *t)
 
 	if (kind == COPY_BARRIER)
 		return 0;
-	n = add(w, o, o->in[0], false, t);
-	n += add(w, o, o->in[1], true, t + n);
+	n = add(w, o, copy_source(o), false, t);
+	n += add(w, o, copy_dest(o), true, t + n);
 	for (int i = 0; i < n; i++) {
 		t[i].group = kind == COPY_GROUP || kind == COPY_OUT;
 		t[i].bulk = kind == COPY_OUT;
@@ -100,7 +100,7 @@ order_touches(Order *w, const Op *o, OrderTouch *t)
 	int n = 0;
 
 	switch (o->code) {
-	case O_load: return add(w, o, o->in[0], false, t);
+	case O_load: return add(w, o, load_source(o), false, t);
 	case O_copy: return add_copy(w, o, t);
 	case O_wgmma:
 		for (int i = 0; i < 2; i++)
@@ -108,10 +108,10 @@ order_touches(Order *w, const Op *o, OrderTouch *t)
 				t[n++].engine = true;
 		return n;
 	case O_store:
-		n = add(w, o, o->in[1], true, t);
+		n = add(w, o, store_dest(o), true, t);
 		if (n)
 			t->update = IMM(o, update) != STORE_PLAIN;
-		return o->nin > 2 ? n + add(w, o, o->in[2], true, t + n) : n;
+		return o->nin > 2 ? n + add(w, o, store_old(o), true, t + n) : n;
 	default: break;
 	}
 	if (!lowering_is_staged(o->lowering))
@@ -154,7 +154,7 @@ start_of(Order *w, const OrderState *s, const OrderTouch *t, int d)
 	for (int i = -1; t->view && i < t->ninner && r >= 0; i++) {
 		const Op *v = i < 0 ? t->view : t->inner[i];
 
-		at = sum_add(w, at, order_value(w, s, v->in[1 + r]), step);
+		at = sum_add(w, at, order_value(w, s, view_start(v, r)), step);
 		step *= view_step(v, r);
 		r = view_result_dim(v, r);
 	}
@@ -190,12 +190,12 @@ stages_of(Order *w, const OrderState *s, const Val *v, const Val *root, int *d)
 	if (!is.known || *d < 0)
 		return is;
 	if (o->code != O_view) {
-		is.known = *d == 0 && v->type.rank > 0 && v->type.shape[0] == o->in[0]->type.shape[0];
+		is.known = *d == 0 && v->type.rank > 0 && v->type.shape[0] == op_source(o)->type.shape[0];
 		return is;
 	}
 	is.known = !view_gathers(o, *d) && view_step(o, *d) == 1;
 	if (is.known)
-		is.at = sum_add(w, is.at, order_value(w, s, o->in[1 + *d]), 1);
+		is.at = sum_add(w, is.at, order_value(w, s, view_start(o, *d)), 1);
 	*d = view_result_dim(o, *d);
 	is.n = *d < 0 ? 1 : v->type.shape[*d];
 	return is;
@@ -221,7 +221,7 @@ order_begin(Order *w)
 static bool
 takes_neighbours(const OrderTouch *t)
 {
-	return t->update && dtype_info[t->op->in[0]->type.dtype].bits < 16;
+	return t->update && dtype_info[store_value(t->op)->type.dtype].bits < 16;
 }
 
 /* Computes the distance of t from the start of the walk, by dim; *apart: too large in one of them to
@@ -241,15 +241,15 @@ distances(Order *w, const OrderState *s, const OrderTouch *t, int64_t *by, bool 
 		by[d] = 0;
 		if (has_indices(from, d) || has_indices(t, d)) {
 			known = known && from->op == t->op && !t->ninner &&
-			        order_same(w, s, t->view->in[1 + d], SAME_DEPTH);
+			        order_same(w, s, view_start(t->view, d), SAME_DEPTH);
 			continue;
 		}
 		gap = sum_add(w, start_of(w, s, t, d), w->start[d], -1);
 		sum_range(w, &gap, &lo, &hi);
 		*apart = *apart || sum_apart(w, &gap, x, y);
 		if (from->view && t->view && !from->ninner && !t->ninner && !*apart) {
-			f = val_fact(w->k, from->view->in[1 + d]);
-			g = val_fact(w->k, t->view->in[1 + d]);
+			f = val_fact(w->k, view_start(from->view, d));
+			g = val_fact(w->k, view_start(t->view, d));
 			*apart = (x >= 0 && g.lo > INT64_MIN && f.hi < INT64_MAX && g.lo - f.hi >= x) ||
 			         (y >= 0 && f.lo > INT64_MIN && g.hi < INT64_MAX && f.lo - g.hi >= y);
 		}
@@ -276,8 +276,8 @@ moved(const Op *o)
 {
 	switch (o->code) {
 	case O_load: return o->out[0];
-	case O_store: return o->in[0];
-	case O_copy: return op_access(o)->map ? o->in[1] : NULL;
+	case O_store: return store_value(o);
+	case O_copy: return op_access(o)->map ? copy_dest(o) : NULL;
 	default: return NULL;
 	}
 }
@@ -329,7 +329,7 @@ owners_of(Order *w, const OrderTouch *t)
 static const int16_t *
 owners(Order *w, const OrderTouch *t)
 {
-	int16_t **slot = &w->owner[t->op->code == O_store && t->mem != t->op->in[1]][t->op->id];
+	int16_t **slot = &w->owner[t->op->code == O_store && t->mem != store_dest(t->op)][t->op->id];
 
 	if (!*slot && !(t->op->code == O_store && t->view && view_gather_dim(t->view) >= 0 && t->update))
 		*slot = owners_of(w, t);

@@ -158,7 +158,7 @@ step(Order *w, States *now, const Op *o)
 bool
 order_is_of_blocks(const Op *loop)
 {
-	return loop->in[0]->def && loop->in[0]->def->code == O_linear_block_id;
+	return for_lo(loop)->def && for_lo(loop)->def->code == O_linear_block_id;
 }
 
 void
@@ -218,7 +218,7 @@ walk_if(Order *w, States *now, const Op *o)
 		States side = order_no_states(w);
 
 		for (int i = 0; i < now->n; i++) {
-			OrderSum c = order_value(w, &now->a[i], o->in[0]);
+			OrderSum c = order_value(w, &now->a[i], if_cond(o));
 			int64_t is;
 
 			if (!sum_is_const(&c, &is) || (is == 0) == (r == 1) || IMM(o, zero_fill))

@@ -222,7 +222,7 @@ along_k(Prove *p, const Op *o, const Instr *in, const InstanceOrder *order, cons
 static void
 prove_mma(Prove *p, const Op *o, const Instr *in)
 {
-	const Ownership *hc = held_of(p, o->out[0]), *ha = held_of(p, o->in[0]), *hb = held_of(p, o->in[1]);
+	const Ownership *hc = held_of(p, o->out[0]), *ha = held_of(p, mma_a(o)), *hb = held_of(p, mma_b(o));
 	const Type *t = &o->out[0]->type;
 	int64_t(*base)[PLACE] = arena_alloc(p->arena, sizeof *base * (size_t)(p->threads / WARP_SIZE));
 	int64_t *uc, *ua, *ub;
@@ -256,9 +256,9 @@ prove_mma(Prove *p, const Op *o, const Instr *in)
 static void
 prove_fma(Prove *p, const Op *o)
 {
-	const Ownership *hc = held_of(p, o->out[0]), *ha = held_of(p, o->in[0]), *hb = held_of(p, o->in[1]);
+	const Ownership *hc = held_of(p, o->out[0]), *ha = held_of(p, mma_a(o)), *hb = held_of(p, mma_b(o));
 	int64_t k = dot_k(o);
-	const Type *ta = &o->in[0]->type, *tb = &o->in[1]->type, *tc = &o->out[0]->type;
+	const Type *ta = &mma_a(o)->type, *tb = &mma_b(o)->type, *tc = &o->out[0]->type;
 
 	if (!hc || !ha || !hb)
 		return;
@@ -301,7 +301,7 @@ prove_dot(Prove *p, const Op *o)
 {
 	const Instr *in = instr_of(o->lowering);
 
-	alike(p, o->in[2], o->out[0]);
+	alike(p, mma_acc(o), o->out[0]);
 	if (!in)
 		prove_error(p, -1, 0, "no instruction was chosen");
 	else if ((in->kind == IK_mma_sp) != dot_is_sparse(o) ||
@@ -378,13 +378,13 @@ prove_regmap(Prove *p, const Op *o)
 void
 prove_shift(Prove *p, const Op *o)
 {
-	const Ownership *to = held_of(p, o->out[0]), *from = held_of(p, o->in[0]);
-	const Type *t = &o->in[0]->type;
+	const Ownership *to = held_of(p, o->out[0]), *from = held_of(p, op_source(o));
+	const Type *t = &op_source(o)->type;
 	int d = (int)IMM(o, dim);
 
 	if (!to || !from)
 		return;
-	if (!layout_equal(o->in[0]->type.layout, o->out[0]->type.layout)) {
+	if (!layout_equal(op_source(o)->type.layout, o->out[0]->type.layout)) {
 		prove_error(p, -1, 0, "operand and result have different layouts");
 		return;
 	}

@@ -43,7 +43,7 @@ any_differs(const MulticastCheck *c, const Op *o, int n)
 static bool
 begins(const MulticastCheck *c, const Op *o)
 {
-	const Param *p = o->code == O_load ? val_param(c->k, view_root(o->in[0])) : NULL;
+	const Param *p = o->code == O_load ? val_param(c->k, view_root(load_source(o))) : NULL;
 
 	if (o->code == O_block_id && (!o->nin || c->k->cluster[IMM(o, axis)] > 1))
 		return true;
@@ -54,7 +54,7 @@ begins(const MulticastCheck *c, const Op *o)
 static void
 spread_regions(MulticastCheck *c, const Op *o)
 {
-	int fixed = o->code == O_for ? 3 : o->nin;
+	int fixed = o->code == O_for ? IN_for_init : o->nin;
 	bool way = any_differs(c, o, fixed);
 
 	for (int s = 0; s < 2 && o->blk[s]; s++) {
@@ -62,7 +62,7 @@ spread_regions(MulticastCheck *c, const Op *o)
 
 		for (int i = 0; i < o->nout; i++) {
 			bool differs = way || c->differs[b->last->in[i]->id] ||
-			               (o->code == O_for && c->differs[o->in[3 + i]->id]);
+			               (o->code == O_for && c->differs[for_init(o, i)->id]);
 
 			set(c, o->out[i], differs);
 			if (o->code == O_for)
@@ -95,7 +95,7 @@ static void
 check_way(MulticastCheck *c, const Op *o)
 {
 	for (const Op *x = o->parent->owner; x; x = x->parent->owner)
-		if (any_differs(c, x, x->code == O_for ? 3 : x->nin))
+		if (any_differs(c, x, x->code == O_for ? IN_for_init : x->nin))
 			violation(c, o, "not all blocks of a cluster execute this equally often");
 }
 
@@ -120,7 +120,7 @@ check_leave(MulticastCheck *c, const Op *copy)
 
 	while (wait && wait->code != O_mbarrier_wait)
 		wait = wait->prev;
-	if (!wait || c->differs[wait->in[1]->id] || c->differs[op_slot(copy)->id]) {
+	if (!wait || c->differs[mbarrier_slot(wait)->id] || c->differs[op_slot(copy)->id]) {
 		violation(c, copy, "nothing ensures that all blocks have read the data it overwrites");
 		return;
 	}
@@ -133,7 +133,7 @@ static void
 check_copy(MulticastCheck *c, const Op *o)
 {
 	int blocks = cluster_blocks(c->k), number = op_access(o) ? op_access(o)->tensor_map : 0;
-	int64_t elements = type_size(&o->in[0]->type);
+	int64_t elements = type_size(&copy_source(o)->type);
 
 	if (!instr_is_box(instr_of(o->lowering)) || number < 1 || number > c->k->nmap ||
 	    c->k->cluster[IMM(o, multicast) - 1] != blocks) {
@@ -145,7 +145,7 @@ check_copy(MulticastCheck *c, const Op *o)
 		elements /= c->k->map[number - 1].box[d];
 	if (elements % blocks)
 		violation(c, o, "its TMA boxes cannot be distributed evenly over the blocks");
-	if (c->differs[o->in[0]->id])
+	if (c->differs[copy_source(o)->id])
 		violation(c, o, "blocks of a cluster multicast different tiles");
 	check_leave(c, o);
 }
@@ -157,8 +157,8 @@ check_store(MulticastCheck *c, const Op *o)
 {
 	const Block *b = o->parent;
 
-	while (b->owner && !(b->owner->code == O_if && b == b->owner->blk[0] && b->owner->in[0]->def &&
-	                     b->owner->in[0]->def->code == O_block_in_grid))
+	while (b->owner && !(b->owner->code == O_if && b == b->owner->blk[0] && if_cond(b->owner)->def &&
+	                     if_cond(b->owner)->def->code == O_block_in_grid))
 		b = b->owner->parent;
 	if (!b->owner)
 		violation(c, o, "a block outside the grid would store");

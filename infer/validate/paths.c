@@ -27,8 +27,9 @@ ways_number(const PathWalk *f, const Way *w, const Val *v, int depth)
 	if (!o || depth == 0 || v->type.space != S_scalar)
 		return UNKNOWN;
 	if (o->code == O_select) {
-		x = ways_number(f, w, o->in[0], depth - 1);
-		return x == UNKNOWN ? UNKNOWN : ways_number(f, w, o->in[x ? 1 : 2], depth - 1);
+		x = ways_number(f, w, select_cond(o), depth - 1);
+		return x == UNKNOWN ? UNKNOWN
+		                    : ways_number(f, w, x ? select_yes(o) : select_no(o), depth - 1);
 	}
 	if (o->nin != 2 || o->nout != 1 || !op_is(o, F_PURE) || o->in[0]->type.space != S_scalar)
 		return UNKNOWN;
@@ -67,7 +68,7 @@ ways_ask(PathWalk *f, const Val *v)
 		if (o->blk[r])
 			ways_ask(f, o->blk[r]->last->in[i]);
 	if (o->code == O_for) {
-		ways_ask(f, o->in[3 + i]);
+		ways_ask(f, for_init(o, i));
 		ways_ask(f, o->blk[0]->arg[1 + i]);
 	}
 }
@@ -166,13 +167,13 @@ walk_loop(PathWalk *f, Ways *ways, const Op *o)
 	const Block *b = o->blk[0];
 	Ways head = { 0 }, behind = { 0 };
 	int64_t lo, hi;
-	bool runs = val_is_const(o->in[0], &lo) && val_is_const(o->in[1], &hi) && lo < hi;
+	bool runs = val_is_const(for_lo(o), &lo) && val_is_const(for_hi(o), &hi) && lo < hi;
 
 	for (int i = 0; i < ways->n; i++) {
 		Way w = ways->a[i];
 
 		for (int j = 0; j < o->nout; j++)
-			remember(f, &w, b->arg[1 + j], ways_number(f, &ways->a[i], o->in[3 + j], DEPTH));
+			remember(f, &w, b->arg[1 + j], ways_number(f, &ways->a[i], for_init(o, j), DEPTH));
 		w.ended = !runs;
 		ways_add(f, &head, &w);
 	}
@@ -210,7 +211,7 @@ walk_if(PathWalk *f, Ways *ways, const Op *o)
 		Ways side = { 0 };
 
 		for (int i = 0; i < ways->n; i++) {
-			int64_t is = ways_number(f, &ways->a[i], o->in[0], DEPTH);
+			int64_t is = ways_number(f, &ways->a[i], if_cond(o), DEPTH);
 
 			if (is == UNKNOWN || (is == 0) == (r == 1))
 				ways_add(f, &side, &ways->a[i]);

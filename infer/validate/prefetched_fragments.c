@@ -105,7 +105,7 @@ is_ahead(Prove *p, const Op *loop, const Val *full, const Val *ahead, Val *const
 	IterationMap t = { .body = loop->blk[0] };
 	int i;
 
-	if (!o || o->code != O_fragment_prefetch || !is_turned(p, &t, full, o->in[0]))
+	if (!o || o->code != O_fragment_prefetch || !is_turned(p, &t, full, op_source(o)))
 		return prove_error(p, -1, 0, "the prefetched fragment belongs to another tile");
 	if (!t.arg)
 		return true;
@@ -127,7 +127,7 @@ handed_on(Prove *p, Val *const *slot, int n, const Op *before, bool first)
 
 		was[i] = slot[i];
 		if (slot[i]->def == before)
-			was[i] = first ? before->in[3 + at] : before->blk[0]->last->in[at];
+			was[i] = first ? for_init(before, at) : before->blk[0]->last->in[at];
 	}
 	return was;
 }
@@ -139,7 +139,7 @@ may_write(const Op *o)
 	OpWalk w;
 
 	if (o->code == O_copy || o->code == O_store)
-		return o->in[1]->type.space == S_shared || access_found(o);
+		return write_dest(o)->type.space == S_shared || access_found(o);
 	for (int i = 0; i < 2 && o->blk[i]; i++)
 		for (const Op *x = walk_first(&w, o->blk[i]); x; x = walk_next(&w))
 			if (!x->blk[0] && may_write(x))
@@ -183,14 +183,14 @@ is_ahead_first(Prove *p, const Op *loop, const Op *taker, const Val *full, const
 			                             "loops");
 	last = before->blk[0]->last->in[ahead->index];
 	return is_ahead(p, loop, full, last, handed_on(p, slot, n, before, false)) && has_met(p, last->def) &&
-	       is_ahead_first(p, loop, before, full, before->in[3 + ahead->index],
+	       is_ahead_first(p, loop, before, full, for_init(before, ahead->index),
 	                      handed_on(p, slot, n, before, true));
 }
 
 void
 prove_prefetched(Prove *p, const Op *o)
 {
-	const Val *arg = o->in[1];
+	const Val *arg = prefetched_fragments(o);
 	const Op *loop = arg->block->owner;
 	const Val *ahead;
 
@@ -200,8 +200,9 @@ prove_prefetched(Prove *p, const Op *o)
 		return;
 	}
 	ahead = loop->blk[0]->last->in[arg->index - 1];
-	if (is_ahead_first(p, loop, loop, o->in[0], loop->in[2 + arg->index], loop->in + 3) &&
-	    is_ahead(p, loop, o->in[0], ahead, loop->blk[0]->last->in))
+	if (is_ahead_first(p, loop, loop, op_source(o), for_init(loop, arg->index - 1),
+	                   loop->in + IN_for_init) &&
+	    is_ahead(p, loop, op_source(o), ahead, loop->blk[0]->last->in))
 		has_met(p, ahead->def);
 }
 
@@ -215,7 +216,7 @@ continues(const Op *a, const Op *b)
 	if (b->code != O_dot || !y)
 		return false;
 	for (int i = 0; i < 3; i++)
-		if (b->in[i] != (i == 2 ? a->out[0] : a->in[i]))
+		if (b->in[i] != (i == IN_mma_acc ? a->out[0] : a->in[i]))
 			return false;
 	return y->dot.from == x->dot.to && same_product(x, y);
 }
@@ -231,7 +232,7 @@ prove_part(Prove *p, const Op *o, int k)
 		return from == 0 || prove_error(p, -1, 0, "a k slice without an end");
 	if (from < 0 || from >= to || to > all || from % k || to % k)
 		return prove_error(p, -1, 0, "positions %d to %d of %d, by %d", from, to, all, k);
-	if (from > 0 && !(o->in[2]->def && o->in[2]->def->code == O_dot && continues(o->in[2]->def, o)))
+	if (from > 0 && !(mma_acc(o)->def && mma_acc(o)->def->code == O_dot && continues(mma_acc(o)->def, o)))
 		return prove_error(p, -1, 0, "positions before %d are never multiplied", from);
 	goes_on = to == all;
 	for (Op *x = walk_first(&w, p->k->body); to < all && x; x = walk_next(&w))

@@ -36,12 +36,13 @@ static void
 warp_terms(const Op *o, const Ownership *to, const Ownership *from, int th, int64_t reg,
            uint8_t *seen)
 {
-	const Type *t = &o->in[0]->type, *rt = &o->out[0]->type;
+	const Type *t = &op_source(o)->type, *rt = &o->out[0]->type;
 	int d = (int)IMM(o, dim), first = th / WARP_SIZE * WARP_SIZE;
 	int64_t want = to->elem[th * to->regs + reg];
 
 	for (int x = first; x < first + WARP_SIZE; x++) {
-		if (to->elem[x * to->regs + reg] != want || !differ_only_in_dim(o->in[0]->type.layout, d, x, th))
+		if (to->elem[x * to->regs + reg] != want ||
+		    !differ_only_in_dim(op_source(o)->type.layout, d, x, th))
 			continue;
 		for (int64_t q = 0; q < from->regs; q++) {
 			int64_t c[DIM_MAX] = { 0 }, i;
@@ -58,7 +59,7 @@ warp_terms(const Op *o, const Ownership *to, const Ownership *from, int th, int6
 static bool
 all_once(Prove *p, const Op *o, int th, int64_t reg, int64_t want, const uint8_t *seen)
 {
-	for (int64_t i = 0; i < o->in[0]->type.shape[IMM(o, dim)]; i++)
+	for (int64_t i = 0; i < op_source(o)->type.shape[IMM(o, dim)]; i++)
 		if (seen[i] != 1)
 			return prove_error(p, th, reg, "term %lld of result %s is included %d times; "
 			                               "expected once", (long long)i,
@@ -111,7 +112,7 @@ part_register(Prove *p, const Op *o, const Type *parts, const Ownership *map, co
 static void
 prove_parts(Prove *p, const Op *o, const Ownership *to, const Ownership *from)
 {
-	const Type *t = &o->in[0]->type, *rt = &o->out[0]->type;
+	const Type *t = &op_source(o)->type, *rt = &o->out[0]->type;
 	Type parts = *rt;
 	int d = (int)IMM(o, dim);
 	const Staging *tile = &o->lowering->staged;
@@ -120,7 +121,7 @@ prove_parts(Prove *p, const Op *o, const Ownership *to, const Ownership *from)
 	int64_t *read = NEWN(p->arena, int64_t, to->regs);
 
 	parts.dtype = dtype_info[rt->dtype].bits == 64 ? D_i64 : D_i32;
-	parts.shape[d] = layout_extent_on(o->in[0]->type.layout, d, AX_warp);
+	parts.shape[d] = layout_extent_on(op_source(o)->type.layout, d, AX_warp);
 	if (!tile->write.map || !tile->read.map || tile->write.inst || tile->read.inst) {
 		prove_error(p, -1, 0, "no mapping for the writes and reads of the partial sums");
 		return;
@@ -160,8 +161,8 @@ prove_parts(Prove *p, const Op *o, const Ownership *to, const Ownership *from)
 void
 prove_reduce(Prove *p, const Op *o)
 {
-	const Ownership *to = held_of(p, o->out[0]), *from = held_of(p, o->in[0]);
-	uint8_t *seen = NEWN(p->arena, uint8_t, o->in[0]->type.shape[IMM(o, dim)]);
+	const Ownership *to = held_of(p, o->out[0]), *from = held_of(p, op_source(o));
+	uint8_t *seen = NEWN(p->arena, uint8_t, op_source(o)->type.shape[IMM(o, dim)]);
 
 	if (!to || !from)
 		return;
@@ -176,7 +177,7 @@ prove_reduce(Prove *p, const Op *o)
 	}
 	for (int th = 0; th < p->threads; th++)
 		for (int64_t r = 0; r < to->regs; r++) {
-			memset(seen, 0, (size_t)o->in[0]->type.shape[IMM(o, dim)]);
+			memset(seen, 0, (size_t)op_source(o)->type.shape[IMM(o, dim)]);
 			warp_terms(o, to, from, th, r, seen);
 			if (!all_once(p, o, th, r, to->elem[th * to->regs + r], seen))
 				return;

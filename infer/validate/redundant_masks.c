@@ -17,8 +17,8 @@ know_end(Pair *x, const Val *end)
 	LinearForm above;
 
 	if (o && o->code == O_min) {
-		know_end(x, o->in[0]);
-		know_end(x, o->in[1]);
+		know_end(x, elt_lhs(o));
+		know_end(x, elt_rhs(o));
 	}
 	above = affine_add(affine_of(x->p->k, end), affine_of(x->p->k, x->rest->blk[0]->arg[0]), -1);
 	known_add(&x->known, affine_add(above, affine_const(1), -1));
@@ -31,13 +31,13 @@ know_start(Pair *x, const Val *start)
 {
 	const Op *o = start->def;
 
-	if (o && o->code == O_min && o->in[1] == x->rest->in[1]) {
-		know_start(x, o->in[0]);
+	if (o && o->code == O_min && elt_rhs(o) == for_hi(x->rest)) {
+		know_start(x, elt_lhs(o));
 		return;
 	}
 	if (o && o->code == O_max) {
-		know_start(x, o->in[0]);
-		know_start(x, o->in[1]);
+		know_start(x, elt_lhs(o));
+		know_start(x, elt_rhs(o));
 	}
 	known_add(&x->known, affine_add(affine_of(x->p->k, x->rest->blk[0]->arg[0]),
 	                                affine_of(x->p->k, start), -1));
@@ -46,19 +46,19 @@ know_start(Pair *x, const Val *start)
 void
 split_know_turn(Pair *x)
 {
-	const Val *lo = x->clear->in[0], *end = x->clear->in[1];
+	const Val *lo = for_lo(x->clear), *end = for_hi(x->clear);
 	const Op *o = end->def;
 	LinearForm counter = affine_of(x->p->k, x->rest->blk[0]->arg[0]);
 
 	known_add(&x->known, affine_add(counter, affine_of(x->p->k, lo), -1));
-	if (o && o->code == O_select && o->in[2] == lo) { /* else there are no iterations */
-		known_condition(&x->known, o->in[0], true);
-		end = o->in[1];
+	if (o && o->code == O_select && select_no(o) == lo) { /* else there are no iterations */
+		known_condition(&x->known, select_cond(o), true);
+		end = select_yes(o);
 	}
 	know_end(x, end);
 	if (x->front) { /* lo is the end of the preceding loop */
-		known_add(&x->known, affine_add(counter, affine_of(x->p->k, x->front->in[0]), -1));
-		know_start(x, x->front->in[1]);
+		known_add(&x->known, affine_add(counter, affine_of(x->p->k, for_lo(x->front)), -1));
+		know_start(x, for_hi(x->front));
 	}
 }
 
@@ -150,17 +150,17 @@ integer_at(Pair *x, const Val *v, const int64_t *c, int depth)
 	switch (o->code) {
 	case O_const: return affine_const(IMM(o, value));
 	case O_iota: a = affine_const(c[IMM(o, dim)]); break;
-	case O_splat: return integer_at(x, o->in[0], c, depth - 1);
+	case O_splat: return integer_at(x, op_source(o), c, depth - 1);
 	case O_cast:
-		if (dtype_is_float(o->in[0]->type.dtype))
+		if (dtype_is_float(op_source(o)->type.dtype))
 			return none;
-		a = integer_at(x, o->in[0], c, depth - 1);
+		a = integer_at(x, op_source(o), c, depth - 1);
 		break;
 	case O_add:
 	case O_sub:
 	case O_mul:
-		a = integer_at(x, o->in[0], c, depth - 1);
-		b = integer_at(x, o->in[1], c, depth - 1);
+		a = integer_at(x, elt_lhs(o), c, depth - 1);
+		b = integer_at(x, elt_rhs(o), c, depth - 1);
 		if (o->code == O_mul && b.n)
 			return none;
 		a = o->code == O_mul ? affine_add(affine_const(0), a, b.c)
@@ -179,9 +179,9 @@ static bool must_be(Pair *x, const Val *v, const int64_t *c, bool want, int dept
 static bool
 must_compare(Pair *x, const Op *o, const int64_t *c, bool want, int depth)
 {
-	LinearForm a = integer_at(x, o->in[0], c, depth), b = integer_at(x, o->in[1], c, depth);
+	LinearForm a = integer_at(x, elt_lhs(o), c, depth), b = integer_at(x, elt_rhs(o), c, depth);
 
-	if (dtype_is_float(o->in[0]->type.dtype))
+	if (dtype_is_float(elt_lhs(o)->type.dtype))
 		return false;
 	if (!want) /* b < a or b <= a */
 		return must(x, affine_add(affine_add(a, b, -1), affine_const(o->code == O_le), -1));
@@ -199,12 +199,12 @@ must_be(Pair *x, const Val *v, const int64_t *c, bool want, int depth)
 		return false;
 	switch (o->code) {
 	case O_const: return (IMM(o, value) != 0) == want;
-	case O_splat: return must_be(x, o->in[0], c, want, depth - 1);
+	case O_splat: return must_be(x, op_source(o), c, want, depth - 1);
 	case O_not: return must_be(x, o->in[0], c, !want, depth - 1);
 	case O_and:
 	case O_or:
-		return (o->code == O_and) == want && must_be(x, o->in[0], c, want, depth - 1) &&
-		       must_be(x, o->in[1], c, want, depth - 1);
+		return (o->code == O_and) == want && must_be(x, elt_lhs(o), c, want, depth - 1) &&
+		       must_be(x, elt_rhs(o), c, want, depth - 1);
 	case O_lt:
 	case O_le: return must_compare(x, o, c, want, depth - 1);
 	default: return source_of(o, c, in) && must_be(x, o->in[0], in, want, depth - 1);
@@ -241,9 +241,10 @@ split_masks_nothing(Pair *x, const Op *o)
 	const Type *t = &o->out[0]->type;
 
 	x->nmust = 0;
-	for (int d = 0, next = 1; d < t->rank; d++)
+	for (int d = 0, next = 0; d < t->rank; d++)
 		if (IMM(o, dims) >> d & 1 &&
-		    !must(x, affine_add(affine_of(x->p->k, o->in[next++]), affine_const(t->shape[d]), -1)))
+		    !must(x, affine_add(affine_of(x->p->k, mask_bound(o, next++)),
+		                        affine_const(t->shape[d]), -1)))
 			return false;
 	return musts_hold(x);
 }

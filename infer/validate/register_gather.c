@@ -43,7 +43,7 @@ first_place(const Ownership *h, int bits, int64_t e, int *lane, int64_t *reg)
 static bool
 prove_entry(Prove *p, const Op *o, const Ownership *h, const Ownership *out, int64_t r, int64_t k)
 {
-	const Type *table = &o->in[0]->type, *index = &o->in[1]->type;
+	const Type *table = &lookup_table(o)->type, *index = &lookup_index(o)->type;
 	int bits = entry_lanes(h, table->shape[table->rank - 1]), lane;
 	int64_t reg;
 	bool found = first_place(h, bits, row_start(index, table, out->elem[r]) + k, &lane, &reg);
@@ -64,8 +64,9 @@ prove_entry(Prove *p, const Op *o, const Ownership *h, const Ownership *out, int
 void
 prove_gather(Prove *p, const Op *o)
 {
-	const Ownership *h = held_of(p, o->in[0]), *x = held_of(p, o->in[1]), *out = held_of(p, o->out[0]);
-	int64_t n = o->in[0]->type.shape[o->in[0]->type.rank - 1];
+	const Ownership *h = held_of(p, lookup_table(o)), *x = held_of(p, lookup_index(o)),
+	                *out = held_of(p, o->out[0]);
+	int64_t n = lookup_table(o)->type.shape[lookup_table(o)->type.rank - 1];
 
 	if (!h || !x || !out)
 		return;

@@ -47,13 +47,13 @@ block_of(const SmallLaunch *run, const Op *o, int64_t extent[3], int64_t at[3])
 {
 	int64_t number;
 
-	if (!launch_number(run, o->in[0], &number))
+	if (!launch_number(run, block_linear(o), &number))
 		return false;
 	for (int d = 0; d < 3; d++) {
 		int cluster = run->k->cluster[d];
 		int64_t n;
 
-		if (!launch_number(run, o->in[1 + d], &extent[d]) || extent[d] < 1)
+		if (!launch_number(run, block_extent(o, d), &extent[d]) || extent[d] < 1)
 			return false;
 		n = (extent[d] + cluster - 1) / cluster;
 		at[d] = (d == 2 ? number : number % n) * cluster;
@@ -94,8 +94,8 @@ grid_number(const SmallLaunch *run, const Op *o, int64_t *x)
 static bool
 loaded_number(const SmallLaunch *run, const Op *o, int64_t *x)
 {
-	const Op *view = o->in[0]->def;
-	uint32_t h = view_root(o->in[0])->id;
+	const Op *view = load_source(o)->def;
+	uint32_t h = view_root(load_source(o))->id;
 
 	for (int i = 1; view && i < view->nin; i++) {
 		int64_t at;
@@ -105,7 +105,7 @@ loaded_number(const SmallLaunch *run, const Op *o, int64_t *x)
 		h = (h ^ (uint32_t)at) * 2654435761u;
 	}
 	*x = (h ^ h >> 15) * 2246822519u >> 30;
-	return o->in[0]->type.space == S_global;
+	return load_source(o)->type.space == S_global;
 }
 
 static bool
@@ -146,10 +146,11 @@ number(const SmallLaunch *run, const Op *o, int64_t *x)
 	case O_load:
 		return run->guesses && loaded_number(run, o, x);
 	case O_select:
-		return launch_number(run, o->in[0], &c) && launch_number(run, o->in[c ? 1 : 2], x);
+		return launch_number(run, select_cond(o), &c) &&
+		       launch_number(run, c ? select_yes(o) : select_no(o), x);
 	case O_fma:
-		return launch_number(run, o->in[0], &a) && launch_number(run, o->in[1], &b) &&
-		       launch_number(run, o->in[2], &c) &&
+		return launch_number(run, elt_lhs(o), &a) && launch_number(run, elt_rhs(o), &b) &&
+		       launch_number(run, fma_addend(o), &c) &&
 		       i64_eval(O_mul, a, b, &a) && i64_eval(O_add, a, c, x);
 	default:
 		if (o->nin == 0 || !launch_number(run, o->in[0], &a))
@@ -193,12 +194,12 @@ run_loop(SmallLaunch *run, const Op *o)
 	const Block *b = o->blk[0];
 	int64_t lo, hi, step, on = 1;
 
-	if (!launch_number(run, o->in[0], &lo) || !launch_number(run, o->in[1], &hi) ||
-	    !launch_number(run, o->in[2], &step) || step == 0) {
+	if (!launch_number(run, for_lo(o), &lo) || !launch_number(run, for_hi(o), &hi) ||
+	    !launch_number(run, for_step(o), &step) || step == 0) {
 		unknown(run, o);
 		return;
 	}
-	hand_on(run, o->in + 3, b->arg + 1, o->nout);
+	hand_on(run, o->in + IN_for_init, b->arg + 1, o->nout);
 	for (int64_t i = lo; (step > 0 ? i < hi : i > hi) && !run->lost; i += step) {
 		if (loop_ends_early(o) && !launch_number(run, b->arg[1], &on)) {
 			unknown(run, o);
@@ -219,7 +220,7 @@ run_if(SmallLaunch *run, const Op *o)
 	int64_t is;
 	const Block *b;
 
-	if (!launch_number(run, o->in[0], &is)) {
+	if (!launch_number(run, if_cond(o), &is)) {
 		unknown(run, o);
 		return;
 	}

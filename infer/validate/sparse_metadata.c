@@ -48,7 +48,7 @@ position(const Metadata *x, int g, int q, int i, int64_t *row, int64_t *column)
 bool
 prove_positions(Prove *p, const Op *o, const Instr *in, int64_t m0, int64_t k0, int64_t (*c)[3])
 {
-	const Val *v = o->in[3];
+	const Val *v = mma_extra(o, 0);
 	const Ownership *h = held_of(p, v);
 	int side = dot_side(o);
 	Metadata x = metadata(in);
@@ -102,7 +102,7 @@ prove_sparse_expand(Prove *p, const Op *o)
 	int d = (int)IMM(o, dim);
 	Sparse s;
 
-	if (!to || !sparse_of(&o->in[0]->type, &o->in[1]->type, d, &s))
+	if (!to || !sparse_of(&sparse_values(o)->type, &sparse_positions(o)->type, d, &s))
 		return;
 	for (int i = 0; i < 2; i++) {
 		const Type *part = &o->in[i]->type;

@@ -34,9 +34,9 @@ argument(Sample *s, const Val *v, int depth)
 		s->carried = true;
 		return any_number(s, v);
 	}
-	if (!value(s, loop->in[2], depth - 1, &step))
+	if (!value(s, for_step(loop), depth - 1, &step))
 		return any_number(s, v);
-	return (value(s, loop->in[0], depth - 1, &lo) ? lo : 0) + s->turn * step;
+	return (value(s, for_lo(loop), depth - 1, &lo) ? lo : 0) + s->turn * step;
 }
 
 static bool
@@ -53,8 +53,8 @@ value(Sample *s, const Val *v, int depth, int64_t *out)
 		*out = argument(s, v, depth);
 		return true;
 	}
-	if (o->code == O_select && value(s, o->in[0], depth - 1, &x))
-		return value(s, o->in[x ? 1 : 2], depth - 1, out);
+	if (o->code == O_select && value(s, select_cond(o), depth - 1, &x))
+		return value(s, x ? select_yes(o) : select_no(o), depth - 1, out);
 	if (o->nin == 2 && op_is(o, F_PURE) && o->in[0]->type.space == S_scalar && o->nout == 1 &&
 	    value(s, o->in[0], depth - 1, &x) && value(s, o->in[1], depth - 1, &y) &&
 	    i64_eval(o->code, x, y, out))
@@ -70,7 +70,7 @@ is_run(Sample *s, const Op *o)
 	int64_t x;
 
 	for (const Block *b = o->parent; b->owner; b = b->owner->parent)
-		if (b->owner->code == O_if && value(s, b->owner->in[0], DEPTH, &x) &&
+		if (b->owner->code == O_if && value(s, if_cond(b->owner), DEPTH, &x) &&
 		    !x == (b == b->owner->blk[0]))
 			return false;
 	return true;
@@ -114,7 +114,7 @@ find_producer_wait(Block *producer, const Op *fill)
 static bool
 fills(const Op *o, const Val *tile)
 {
-	return (o->code == O_copy || o->code == O_store) && view_root(o->in[1]) == tile;
+	return (o->code == O_copy || o->code == O_store) && view_root(write_dest(o)) == tile;
 }
 
 /* Returns the index of dim d of the tile that a view drops; NULL if it does not drop it. */
@@ -123,8 +123,9 @@ dropped_index(Val *v, int d)
 {
 	const Op *o = v->def;
 
-	return o && o->code == O_view && o->in[0] == view_root(v) && IMM(o, dropped) >> d & 1 ? o->in[1 + d]
-	                                                                                      : NULL;
+	if (o && o->code == O_view && view_source(o) == view_root(v) && IMM(o, dropped) >> d & 1)
+		return view_start(o, d);
+	return NULL;
 }
 
 bool
@@ -135,7 +136,7 @@ is_leave(Block *producer, const Val *barrier, const Val *tile)
 	for (const Op *o = walk_first(&w, producer); o; o = walk_next(&w)) {
 		const Op *wait = fills(o, tile) ? find_producer_wait(producer, o) : NULL;
 
-		if (wait && wait->in[0] == barrier)
+		if (wait && mbarrier_barrier(wait) == barrier)
 			return true;
 	}
 	return false;
@@ -152,9 +153,9 @@ stage_of(Block *producer, Val *view)
 		const Val *slot = NULL;
 
 		for (int d = 0; wait && !slot && d < tile->type.rank; d++) {
-			const Val *i = dropped_index(o->in[1], d);
+			const Val *i = dropped_index(write_dest(o), d);
 
-			slot = i && slots_meet(NULL, i, wait->in[1]) ? dropped_index(view, d) : NULL;
+			slot = i && slots_meet(NULL, i, mbarrier_slot(wait)) ? dropped_index(view, d) : NULL;
 		}
 		if (wait && (!slot || (stage && stage != slot)))
 			return NULL;

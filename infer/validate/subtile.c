@@ -14,7 +14,7 @@ is_whole(const Op *view, const Type *of)
 	for (int d = 1; d < of->rank; d++) {
 		bool gone = IMM(view, dropped) >> d & 1;
 
-		if (!val_is_const(view->in[1 + d], &start) || start != 0 ||
+		if (!val_is_const(view_start(view, d), &start) || start != 0 ||
 		    (gone ? 1 : is->shape[at]) < of->shape[d])
 			return false;
 		at += !gone;
@@ -45,7 +45,7 @@ tile_part(Val *v)
 	view = step[n - 1];
 	if (view->code != O_view || !of->type.rank || of->type.shape[0] != tile->type.shape[0])
 		return p;
-	p.first = view->in[1];
+	p.first = view_start(view, 0);
 	p.n = IMM(view, dropped) & 1 ? 1 : view->out[0]->type.shape[0];
 	p.whole = is_whole(view, &of->type);
 	for (int i = 0; i < n - 1; i++)

@@ -26,7 +26,7 @@ map_dims(Prove *p, TmaCopyCheck *b)
 	const Param *t = &p->k->param[b->map->param];
 	int unit = view_unit_dim(p->k, b->view), n = 1;
 
-	if (unit < 0 || b->view->in[0] != t->val || b->map->rank != b->view->in[0]->type.rank)
+	if (unit < 0 || view_source(b->view) != t->val || b->map->rank != view_source(b->view)->type.rank)
 		return prove_error(p, -1, 0, "the tensor map belongs to another tensor, or no dimension of "
 		                             "it is contiguous");
 	b->dim[0] = view_operand_dim(b->view, unit);
@@ -130,8 +130,8 @@ prove_boxes(Prove *p, const Op *o, bool out)
 		prove_error(p, -1, 0, "no tensor map, no tile, or no TMA tensor copy on %s", p->k->unit->target->name);
 		return;
 	}
-	for (const Op *v = part->def; v && v->code == O_view; v = v->in[0]->def)
-		if (IMM(v, dropped) != (1 << (v->in[0]->type.rank - v->out[0]->type.rank)) - 1) {
+	for (const Op *v = part->def; v && v->code == O_view; v = view_source(v)->def)
+		if (IMM(v, dropped) != (1 << (view_source(v)->type.rank - v->out[0]->type.rank)) - 1) {
 			prove_error(p, -1, 0, "the dropped dimensions of the tile are not its first");
 			return;
 		}

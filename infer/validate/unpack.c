@@ -101,7 +101,7 @@ element(Prove *p, const Type *t, const Type *wt, const Pack *k, int thread, int6
 static void
 blocks(Prove *p, const Op *o, const Val *w, const Val *e)
 {
-	const Pack *k = val_param(p->k, o->in[1])->pack;
+	const Pack *k = val_param(p->k, pack_tensor(o))->pack;
 	const Ownership *words = held_of(p, w), *elems = held_of(p, e);
 	const char *why;
 
@@ -121,11 +121,11 @@ blocks(Prove *p, const Op *o, const Val *w, const Val *e)
 void
 prove_unpack(Prove *p, const Op *o)
 {
-	blocks(p, o, o->in[0], o->out[0]);
+	blocks(p, o, pack_source(o), o->out[0]);
 }
 
 void
 prove_pack(Prove *p, const Op *o)
 {
-	blocks(p, o, o->out[0], o->in[0]);
+	blocks(p, o, o->out[0], pack_source(o));
 }

@@ -303,7 +303,7 @@ void
 prove_for(Prove *p, const Op *o)
 {
 	for (int i = 0; i < o->nout; i++) {
-		same(p, o->in[i + 3], o->out[i]);
+		same(p, for_init(o, i), o->out[i]);
 		same(p, o->blk[0]->arg[i + 1], o->out[i]);
 		same(p, o->blk[0]->last->in[i], o->out[i]);
 	}

@@ -74,7 +74,7 @@ events_of(SmallLaunch *l, const Op *o)
 		return;
 	if (o->code == O_mbarrier_wait) {
 		e.kind = EV_WAIT;
-		run->l.lost = run->l.lost || !launch_number(&run->l, o->in[2], &e.n);
+		run->l.lost = run->l.lost || !launch_number(&run->l, mbarrier_parity(o), &e.n);
 		e.n &= 1;
 	} else if (o->code == O_mbarrier_arrive) {
 		e.kind = EV_ARRIVE;
@@ -91,7 +91,7 @@ events_of(SmallLaunch *l, const Op *o)
 		return;
 	}
 	if (e.kind == EV_WAIT || e.kind == EV_ARRIVE)
-		e.bar = bar_of(run, o->in[0], o->in[1]);
+		e.bar = bar_of(run, mbarrier_barrier(o), mbarrier_slot(o));
 	event(run, e);
 }
 
@@ -139,7 +139,7 @@ rings_of(Kernel *k)
 		r->bar[i] = r->cell[i] = -1;
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		bool fills = o->code == O_copy && IMM(o, async) == COPY_BARRIER;
-		const Val *tile = fills ? view_root(o->in[1]) : NULL;
+		const Val *tile = fills ? view_root(copy_dest(o)) : NULL;
 
 		if (o->code == O_mbarrier) {
 			r->bar[o->out[0]->id] = r->nbar;

@@ -85,8 +85,9 @@ descriptor(Prove *p, WgmmaOperandCheck *f, bool mn_too)
 
 	f->at = tile->type.layout;
 	f->first = tile->type.rank - f->v->type.rank;
-	for (const Op *v = f->v->def; v && v->code == O_view; v = v->in[0]->def)
-		begins = begins && IMM(v, dropped) == (1 << (v->in[0]->type.rank - v->out[0]->type.rank)) - 1;
+	for (const Op *v = f->v->def; v && v->code == O_view; v = view_source(v)->def)
+		begins = begins &&
+		         IMM(v, dropped) == (1 << (view_source(v)->type.rank - v->out[0]->type.rank)) - 1;
 	if (!f->at || !begins || IMM(tile->def, align) % (8 * m->width))
 		return prove_error(p, -1, 0, "the operand is not a tile at a multiple of %d bytes", 8 * m->width);
 	for (int d = 0; d < 2; d++)
@@ -244,7 +245,7 @@ prove_wgmma(Prove *p, const Op *o)
 	int n = o->lowering ? o->lowering->dot.n : 0;
 	bool ints;
 
-	if (!prove_same_layout(o->in[2]->type.layout, o->out[0]->type.layout)) {
+	if (!prove_same_layout(mma_acc(o)->type.layout, o->out[0]->type.layout)) {
 		prove_error(p, -1, 0, "the accumulator has different layouts before and after");
 		return;
 	}

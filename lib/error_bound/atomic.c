@@ -6,13 +6,13 @@
 static bool
 adds_floats(const Op *o)
 {
-	return o->code == O_store && IMM(o, update) == STORE_ADD && bound_is_float(o->in[0]);
+	return o->code == O_store && IMM(o, update) == STORE_ADD && bound_is_float(store_value(o));
 }
 
 bool
 bound_sums_shared(const Op *o)
 {
-	return adds_floats(o) && o->in[1]->type.space == S_shared;
+	return adds_floats(o) && store_dest(o)->type.space == S_shared;
 }
 
 bool
@@ -21,7 +21,7 @@ bound_has_sums(const Kernel *k, const Val *tensor)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (adds_floats(o) && view_root(o->in[1]) == tensor)
+		if (adds_floats(o) && view_root(store_dest(o)) == tensor)
 			return true;
 	return false;
 }
@@ -38,7 +38,7 @@ put(Twin *t, const Op *o, Val *x, Val *to, StoreKind kind)
 static void
 start_sum(Twin *t, const Op *o, const BoundSums *s)
 {
-	Val *x = bound_val(t, o->in[0]);
+	Val *x = bound_val(t, store_value(o));
 
 	for (int i = 0; i < BOUND_SUMS; i++)
 		put(t, o, i == BOUND_START ? bound_f64(t, x) : bound_const(t, x, 0), s->at[i], STORE_PLAIN);
@@ -47,7 +47,7 @@ start_sum(Twin *t, const Op *o, const BoundSums *s)
 static void
 add_to_sum(Twin *t, const Op *o, const BoundSums *s)
 {
-	Val *x = bound_val(t, o->in[0]);
+	Val *x = bound_val(t, store_value(o));
 
 	put(t, o, ABS(bound_f64(t, x)), s->at[BOUND_SIZE], STORE_ADD);
 	put(t, o, bound_const(t, x, 1), s->at[BOUND_COUNT], STORE_ADD);
@@ -59,8 +59,8 @@ add_to_sum(Twin *t, const Op *o, const BoundSums *s)
 bool
 bound_update(Twin *t, const Op *o)
 {
-	const BoundSums *s = t->sums[o->in[1]->id];
-	Val *e = t->err[o->in[0]->id];
+	const BoundSums *s = t->sums[store_dest(o)->id];
+	Val *e = t->err[store_value(o)->id];
 
 	if (IMM(o, update) == STORE_PLAIN) {
 		if (s)
@@ -68,8 +68,8 @@ bound_update(Twin *t, const Op *o)
 		return true;
 	}
 	if (bound_sums_shared(o)) { /* the number of updates is not counted */
-		put(t, o, bound_const(t, bound_val(t, o->in[0]), (double)INFINITY), t->err[o->in[1]->id],
-		    STORE_MAX);
+		put(t, o, bound_const(t, bound_val(t, store_value(o)), (double)INFINITY),
+		    t->err[store_dest(o)->id], STORE_MAX);
 		return false;
 	}
 	if (s && IMM(o, update) != STORE_ADD)
@@ -79,7 +79,8 @@ bound_update(Twin *t, const Op *o)
 	if (e && IMM(o, update) >= STORE_AND) /* bit operations on inexact values: unknown */
 		e = bound_if_positive(t, e, bound_const(t, e, (double)INFINITY));
 	if (e)
-		put(t, o, e, t->err[o->in[1]->id], IMM(o, update) == STORE_ADD ? STORE_ADD : STORE_MAX);
+		put(t, o, e, t->err[store_dest(o)->id],
+		    IMM(o, update) == STORE_ADD ? STORE_ADD : STORE_MAX);
 	return false;
 }
 

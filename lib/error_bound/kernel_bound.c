@@ -133,7 +133,8 @@ bound_of_for(Twin *t, const Site *s)
 	Val **in = NEWN(t->a, Val *, 3 + 2 * o->nin);
 	Type *out = NEWN(t->a, Type, 2 * o->nout + 1);
 	const Block *body = o->blk[0];
-	int nin = IN_for_init + with_bounds(t, o, o->in + IN_for_init, o->nin - IN_for_init, in + IN_for_init);
+	int nin = IN_for_init +
+	          with_bounds(t, o, o->in + IN_for_init, o->nin - IN_for_init, in + IN_for_init);
 	int nout = types_with_bounds(t, o, out);
 	Op *f;
 

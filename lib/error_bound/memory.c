@@ -75,8 +75,8 @@ store_found(Twin *t, const Op *o)
 
 	if (!to[0])
 		bound_want(t, view_root(found));
-	to[1] = IMM(o, update) >= STORE_SWAP ? t->err[o->in[1]->id] : NULL;
-	in[0] = bound_const(t, bound_val(t, o->in[0]), (double)INFINITY);
+	to[1] = IMM(o, update) >= STORE_SWAP ? t->err[store_dest(o)->id] : NULL;
+	in[0] = bound_const(t, bound_val(t, store_value(o)), (double)INFINITY);
 	for (int i = 0; i < 2; i++) {
 		in[1] = to[i];
 		if (to[i])
@@ -92,13 +92,13 @@ bound_of_store(Twin *t, const Site *s)
 
 	if (access_found(o))
 		store_found(t, o);
-	bound_doubt(t, t->unsure[o->in[1]->id]);
+	bound_doubt(t, t->unsure[store_dest(o)->id]);
 	if ((in[0] || bound_sums_shared(o)) && !in[1])
-		bound_want(t, view_root(o->in[1])); /* the stored value has a bound: track it in the next
-		                                     * attempt */
+		bound_want(t, view_root(store_dest(o))); /* the stored value has a bound: track it in the
+		                                          * next attempt */
 	if (!in[1] || !bound_update(t, o))
 		return NULL;
-	in[0] = bound_or_zero(t, o->in[0]);
+	in[0] = bound_or_zero(t, store_value(o));
 	op_new(t->at, NULL, O_store, o->src, 2, in, 0, NULL);
 	return NULL;
 }
@@ -108,14 +108,14 @@ bound_of_copy(Twin *t, const Site *s)
 {
 	const Op *o = s->o;
 	Val *in[2] = { s->e[0], s->e[1] };
-	Type type = bound_type(&o->in[1]->type);
+	Type type = bound_type(&copy_dest(o)->type);
 	Op *zero;
 
-	t->failed = t->failed || t->sums[o->in[0]->id];
-	bound_doubt(t, t->unsure[o->in[0]->id]);
+	t->failed = t->failed || t->sums[copy_source(o)->id];
+	bound_doubt(t, t->unsure[copy_source(o)->id]);
 	if (in[0] && !in[1])
-		bound_want(t, view_root(o->in[1])); /* the stored value has a bound: track it in the next
-		                                     * attempt */
+		bound_want(t, view_root(copy_dest(o))); /* the stored value has a bound: track it in the
+		                                         * next attempt */
 	if (!in[1])
 		return NULL;
 	if (in[0]) {

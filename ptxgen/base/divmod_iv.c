@@ -106,18 +106,18 @@ is_quotient(Codegen *g, const Op *o)
 	int64_t c;
 
 	if ((o->code != O_div && o->code != O_mod) || o->out[0]->type.space != S_scalar ||
-	    o->out[0]->type.dtype != D_i64 || val_fact(g->k, o->in[1]).lo <= 0)
+	    o->out[0]->type.dtype != D_i64 || val_fact(g->k, elt_rhs(o)).lo <= 0)
 		return false;
-	return val_is_const(o->in[1], &c) || !block_inside(o->in[1]->block, g->loop->op->blk[0]);
+	return val_is_const(elt_rhs(o), &c) || !block_inside(elt_rhs(o)->block, g->loop->op->blk[0]);
 }
 
 static void
 read_op(Codegen *g, Rows *rows, const Op *o)
 {
-	const struct Span *part = find_span(g->loop, o->in[0]);
-	const DivmodIndex *row = part ? NULL : row_of(g, rows, o->in[0]);
+	const struct Span *part = find_span(g->loop, elt_lhs(o));
+	const DivmodIndex *row = part ? NULL : row_of(g, rows, elt_lhs(o));
 	DivmodIv *from = part ? part->from : row ? row->low : NULL, *to = part ? part->to : NULL;
-	DivmodIv *at = from ? wheel_at(g, from, to, o->in[1]) : NULL;
+	DivmodIv *at = from ? wheel_at(g, from, to, elt_rhs(o)) : NULL;
 
 	if (at)
 		span_add(g, o->out[0], o->code == O_div ? at : from, o->code == O_div ? to : at);

@@ -114,16 +114,16 @@ linear_op(Codegen *g, const Op *o)
 
 	switch (o->code) {
 	case O_add:
-		return linear_add(g, linear_of(g, o->in[0]), linear_of(g, o->in[1]));
+		return linear_add(g, linear_of(g, elt_lhs(o)), linear_of(g, elt_rhs(o)));
 	case O_sub:
-		return linear_add(g, linear_of(g, o->in[0]), linear_scale(g, linear_of(g, o->in[1]), -1));
+		return linear_add(g, linear_of(g, elt_lhs(o)), linear_scale(g, linear_of(g, elt_rhs(o)), -1));
 	case O_mul:
-		if (right || val_is_const(o->in[0], &c))
-			return linear_scale(g, linear_of(g, o->in[right ? 0 : 1]), c);
+		if (right || val_is_const(elt_lhs(o), &c))
+			return linear_scale(g, linear_of(g, right ? elt_lhs(o) : elt_rhs(o)), c);
 		break;
 	case O_div:
 		if (right)
-			return linear_divide(g, o->in[0], linear_of(g, o->in[0]), c);
+			return linear_divide(g, elt_lhs(o), linear_of(g, elt_lhs(o)), c);
 		break;
 	default:
 		break;
@@ -148,7 +148,7 @@ linear_of(Codegen *g, Val *v)
 		return x.ok ? x : linear_op(g, v->def);
 	}
 	x.first = g->loop->lo;
-	x.ok = v == g->loop->op->blk[0]->arg[0] && val_is_const(g->loop->op->in[2], &x.by);
+	x.ok = v == g->loop->op->blk[0]->arg[0] && val_is_const(for_step(g->loop->op), &x.by);
 	return x;
 }
 
@@ -170,8 +170,8 @@ add_terms(Codegen *g, Val *v, bool less, LV *steady, LV *rest)
 		*steady = plus(g, *steady, scalar_get(g, v), less);
 		moving_back(g, block);
 	} else if (v->def && (v->def->code == O_add || v->def->code == O_sub)) {
-		add_terms(g, v->def->in[0], less, steady, rest);
-		add_terms(g, v->def->in[1], less != (v->def->code == O_sub), steady, rest);
+		add_terms(g, elt_lhs(v->def), less, steady, rest);
+		add_terms(g, elt_rhs(v->def), less != (v->def->code == O_sub), steady, rest);
 	} else {
 		*rest = plus(g, *rest, scalar_get(g, v), less);
 	}

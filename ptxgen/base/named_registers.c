@@ -38,7 +38,7 @@ static const Web *
 factor_web(Codegen *g, const Op *o, const Val *v, int count[2])
 {
 	Web *web = web_new(g, &v->type, false, count);
-	int along = v == o->in[0] ? 1 : 0, sets = o->lowering->dot.sets, n = web->nword;
+	int along = v == mma_a(o) ? 1 : 0, sets = o->lowering->dot.sets, n = web->nword;
 	int64_t from, step = product_part(o, &from), parts = v->type.shape[along] / step;
 	int *at = arena_alloc(g->a, sizeof *at * (size_t)n), *next = NEWN(g->a, int, parts);
 	int each = n / (int)parts;

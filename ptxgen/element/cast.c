@@ -170,7 +170,7 @@ cast_number(Codegen *g, DType to, DType from, LV e)
 static LV
 cast_element(Codegen *g, Op *o, int64_t r)
 {
-	return cast_number(g, o->out[0]->type.dtype, o->in[0]->type.dtype, elem_get(g, o->in[0], r));
+	return cast_number(g, o->out[0]->type.dtype, op_source(o)->type.dtype, elem_get(g, op_source(o), r));
 }
 
 static void
@@ -179,8 +179,8 @@ pull_cast(Codegen *g, Op *o, int w)
 	Tile *t = tile_of(g, o->out[0]);
 
 	if (t->plan)
-		t->word[w] = dequant_word(g, t->plan, o->in[0], w);
-	else if (!o->in[0]->type.bit_order)
+		t->word[w] = dequant_word(g, t->plan, op_source(o), w);
+	else if (!op_source(o)->type.bit_order)
 		t->word[w] = cast_word(g, o, w);
 	if (!t->word[w])
 		number_word(g, o, w, cast_element);
@@ -192,7 +192,7 @@ pull_bitcast(Codegen *g, Op *o, int w)
 {
 	Tile *t = tile_of(g, o->out[0]);
 
-	t->word[w] = LLVMBuildBitCast(g->b, word_get(g, o->in[0], w), word_type(g, t->dtype), "");
+	t->word[w] = LLVMBuildBitCast(g->b, word_get(g, op_source(o), w), word_type(g, t->dtype), "");
 }
 
 void

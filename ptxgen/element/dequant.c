@@ -128,10 +128,10 @@ finish(Codegen *g, Dequant *d, Val *from, int group, const RecipeOut *o, LV add)
 static void
 dequant_init(Codegen *g, Dequant *d, const Op *o)
 {
-	const Type *from = &o->in[0]->type;
+	const Type *from = &op_source(o)->type;
 
 	d->words = recipe_words(from->dtype, from->bit_order);
-	d->ngroup = (tile_of(g, o->in[0])->nreg + BIT_GROUP - 1) / BIT_GROUP;
+	d->ngroup = (tile_of(g, op_source(o))->nreg + BIT_GROUP - 1) / BIT_GROUP;
 	d->value = lv_array(g, d->ngroup * d->recipe.nstep);
 	d->word = lv_array(g, d->ngroup * d->recipe.nout);
 }
@@ -139,7 +139,7 @@ dequant_init(Codegen *g, Dequant *d, const Op *o)
 Dequant *
 dequant_plan(Codegen *g, const Op *o)
 {
-	const Type *from = &o->in[0]->type, *to = &o->out[0]->type;
+	const Type *from = &op_source(o)->type, *to = &o->out[0]->type;
 	Dequant *d;
 
 	if (from->space != S_reg)
@@ -264,6 +264,6 @@ offset_plan(Codegen *g, Op *o)
 	if (!d)
 		return NULL;
 	z = NEW(g->a, Offset);
-	*z = (Offset){ d, cast->in[0], number, lo == hi, (double)lo };
+	*z = (Offset){ d, op_source(cast), number, lo == hi, (double)lo };
 	return z;
 }

@@ -240,10 +240,10 @@ is_narrow(Codegen *g, const Op *o)
 	int64_t c;
 	Fact x;
 
-	if (!g->loop || !type_is_index(&o->out[0]->type) || !val_is_const(o->in[1], &c) || c < 1 ||
+	if (!g->loop || !type_is_index(&o->out[0]->type) || !val_is_const(elt_rhs(o), &c) || c < 1 ||
 	    c > INT32_MAX || (c & (c - 1)) == 0)
 		return false;
-	x = val_fact(g->k, o->in[0]);
+	x = val_fact(g->k, elt_lhs(o));
 	return x.lo >= 0 && x.hi <= INT32_MAX;
 }
 
@@ -395,10 +395,10 @@ pull_select(Codegen *g, Op *o, int w)
 
 	if (rarely_select(g, o, w))
 		return;
-	x = word_get(g, o->in[1], w);
-	y = word_get(g, o->in[2], w);
+	x = word_get(g, select_yes(o), w);
+	y = word_get(g, select_no(o), w);
 	for (; n < t->epw && w * t->epw + n < t->nreg; n++) {
-		LV c = word_get(g, o->in[0], w * t->epw + n);
+		LV c = word_get(g, select_cond(o), w * t->epw + n);
 
 		one[n] = LLVMBuildSelect(g->b, c, x, y, "");
 		pos[n] = n;

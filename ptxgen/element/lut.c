@@ -90,7 +90,7 @@ eight_codes(Codegen *g, Val *index, int i)
 static void
 make_selectors(Codegen *g, const Op *o, LookupPlan *p, int group)
 {
-	Val *index = o->in[1];
+	Val *index = lookup_index(o);
 	LV low, upper;
 
 	if (p->low[group])
@@ -121,7 +121,7 @@ chosen_bytes(Codegen *g, const Op *o, LookupPlan *p, int table, int group, int b
 		return *to;
 	for (int k = 0; k < p->nplane; k++)
 		if (!plane[k])
-			plane[k] = table_plane(g, o->in[0], p->entries, table * p->entries, k, byte);
+			plane[k] = table_plane(g, lookup_table(o), p->entries, table * p->entries, k, byte);
 	make_selectors(g, o, p, group);
 	*to = table_bytes(g, plane, p->entries, p->low[group], p->upper[group]);
 	return *to;
@@ -131,14 +131,14 @@ chosen_bytes(Codegen *g, const Op *o, LookupPlan *p, int table, int group, int b
 static int
 table_of(Codegen *g, const Op *o, int64_t r)
 {
-	const Type *t = &o->in[0]->type;
+	const Type *t = &lookup_table(o)->type;
 	int64_t c[DIM_MAX] = { 0 };
 
 	tile_index(tile_of(g, o->out[0]), r, c);
 	for (int d = 0; d + 1 < t->rank; d++)
 		c[d] = t->shape[d] == 1 ? 0 : c[d];
 	c[t->rank - 1] = 0;
-	return (int)(tile_reg(g, o->in[0], c) / t->shape[t->rank - 1]);
+	return (int)(tile_reg(g, lookup_table(o), c) / t->shape[t->rank - 1]);
 }
 
 /* Returns two bytes of element r, the first being `byte`, at the bottom of a word. */
@@ -185,14 +185,14 @@ pull_lookup(Codegen *g, Op *o, int w)
 void
 emit_lookup(Codegen *g, Op *o)
 {
-	const Type *t = &o->in[0]->type;
+	const Type *t = &lookup_table(o)->type;
 	LookupPlan *p = NEW(g->a, LookupPlan);
 
 	p->entries = (int)t->shape[t->rank - 1];
 	p->bytes = dtype_info[t->dtype].bits / 8;
 	p->nplane = (int)ceil_div(p->entries, 4);
-	p->ntable = tile_of(g, o->in[0])->nreg / p->entries;
-	p->ngroup = (int)ceil_div(tile_of(g, o->in[1])->nreg, 4);
+	p->ntable = tile_of(g, lookup_table(o))->nreg / p->entries;
+	p->ngroup = (int)ceil_div(tile_of(g, lookup_index(o))->nreg, 4);
 	p->plane = lv_array(g, p->ntable * p->bytes * p->nplane);
 	p->low = lv_array(g, p->ngroup);
 	p->upper = lv_array(g, p->ngroup);

@@ -37,7 +37,7 @@ is_plain(const Val *v)
 static bool
 is_select_of(const Op *o, const Val *cond)
 {
-	return o->code == O_select && IMM(o, rare) && o->in[0] == cond && is_plain(o->out[0]) &&
+	return o->code == O_select && IMM(o, rare) && select_cond(o) == cond && is_plain(o->out[0]) &&
 	       is_plain(cond);
 }
 
@@ -61,7 +61,7 @@ read_block(Codegen *g, struct Rare *r)
 
 	r->behind = NEWN(g->a, bool, g->k->nval + 1);
 	for (int i = 0; i < r->nsel; i++)
-		there[r->sel[i]->in[1]->id]++;
+		there[select_yes(r->sel[i])->id]++;
 	for (const Op *o = last->prev; o; o = o->prev) {
 		if (!op_is(o, F_ELT) || is_select_of(o, r->cond) || !is_plain(o->out[0]) ||
 		    there[o->out[0]->id] != uses[o->out[0]->id])
@@ -72,7 +72,7 @@ read_block(Codegen *g, struct Rare *r)
 			there[o->in[i]->id]++;
 	}
 	for (int i = 0; i < r->nsel; i++)
-		input_add(g, r, r->sel[i]->in[1]);
+		input_add(g, r, select_yes(r->sel[i]));
 	for (const Op *o = last->prev; o; o = o->prev)
 		for (int i = 0; o->nout == 1 && r->behind[o->out[0]->id] && i < o->nin; i++)
 			input_add(g, r, o->in[i]);
@@ -84,12 +84,12 @@ rare_of(Codegen *g, const Op *o)
 {
 	struct Rare *r = g->rare;
 
-	while (r && (r->cond != o->in[0] || r->sel[0]->parent != o->parent))
+	while (r && (r->cond != select_cond(o) || r->sel[0]->parent != o->parent))
 		r = r->next;
 	if (r)
 		return r;
 	r = NEW(g->a, struct Rare);
-	r->cond = o->in[0];
+	r->cond = select_cond(o);
 	for (Op *p = o->parent->first; p; p = p->next)
 		if (is_select_of(p, r->cond) && r->nsel < SELECTS_MAX)
 			r->sel[r->nsel++] = p;
@@ -128,7 +128,7 @@ static void
 word_before(Codegen *g, const struct Rare *r, int w)
 {
 	for (int i = 0; i < r->nsel; i++)
-		word_get(g, r->sel[i]->in[2], w);
+		word_get(g, select_no(r->sel[i]), w);
 	for (int i = 0; i < r->ninput; i++) {
 		const Tile *t = tile_of(g, r->input[i]);
 
@@ -146,7 +146,7 @@ any_of(Codegen *g, const struct Rare *r, const int *word, int n)
 	LV any = NULL, c;
 
 	for (int i = 0; i < n; i++) {
-		c = word_get(g, r->sel[0]->in[0], word[i]);
+		c = word_get(g, select_cond(r->sel[0]), word[i]);
 		any = any ? LLVMBuildOr(g->b, any, c, "") : c;
 	}
 	any = asm_op(g, A_any, any, NULL, NULL);
@@ -176,22 +176,23 @@ emit_together(Codegen *g, struct Rare *r, const int *word, int n)
 	g->rarely = true;
 	for (int i = 0; i < n; i++)
 		for (int s = 0; s < r->nsel; s++)
-			x[i][s] = word_get(g, r->sel[s]->in[1], word[i]);
+			x[i][s] = word_get(g, select_yes(r->sel[s]), word[i]);
 	g->rarely = false;
 	from[1] = LLVMGetInsertBlock(g->b);
 	LLVMBuildBr(g->b, join);
 	LLVMPositionBuilderAtEnd(g->b, join);
 	for (int i = 0; i < n; i++)
 		for (int s = 0; s < r->nsel; s++) {
-			y = word_get(g, r->sel[s]->in[2], word[i]);
+			y = word_get(g, select_no(r->sel[s]), word[i]);
 			phi[i][s] = LLVMBuildPhi(g->b, LLVMTypeOf(y), "");
 			LLVMAddIncoming(phi[i][s], &y, &from[0], 1);
 			LLVMAddIncoming(phi[i][s], &x[i][s], &from[1], 1);
 		}
 	for (int i = 0; i < n; i++)
 		for (int s = 0; s < r->nsel; s++) {
-			y = word_get(g, r->sel[s]->in[2], word[i]);
-			y = LLVMBuildSelect(g->b, word_get(g, r->sel[s]->in[0], word[i]), phi[i][s], y, "");
+			y = word_get(g, select_no(r->sel[s]), word[i]);
+			y = LLVMBuildSelect(g->b, word_get(g, select_cond(r->sel[s]), word[i]), phi[i][s],
+			                    y, "");
 			tile_of(g, r->sel[s]->out[0])->word[word[i]] = y;
 		}
 }
@@ -203,7 +204,7 @@ rarely_select(Codegen *g, Op *o, int w)
 	struct Rare *r;
 	int word[TOGETHER], n = 0;
 
-	if (!is_select_of(o, o->in[0]) || g->rarely)
+	if (!is_select_of(o, select_cond(o)) || g->rarely)
 		return false;
 	r = rare_of(g, o);
 	if (!can_branch(g, r, o))

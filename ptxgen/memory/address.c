@@ -70,15 +70,15 @@ resolve_view(Access *x, Val *view)
 		}
 		return;
 	}
-	resolve_view(x, view->def->in[0]);
+	resolve_view(x, view_source(view->def));
 	x->gather = view_gather_dim(view->def);
 	x->gathers = view_gather_rank(view->def);
 	for (int d = 0; d < x->rank; d++) {
 		x->step[x->dim[d]] *= view_step(view->def, d);
 		if (view_gathers(view->def, d))
-			x->index[x->dim[d]] = view->def->in[1 + d];
+			x->index[x->dim[d]] = view_start(view->def, d);
 		else
-			start_add(x, &x->start[x->dim[d]], view->def->in[1 + d]);
+			start_add(x, &x->start[x->dim[d]], view_start(view->def, d));
 		if (IMM(view->def, dropped) >> d & 1)
 			continue;
 		for (int i = view_gathers(view->def, d) ? x->gathers : 1; i > 0; i--)

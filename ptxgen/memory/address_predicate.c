@@ -47,7 +47,7 @@ edge_moving(Access *x, int d, int rd, LV size)
 
 	if (!s->var || s->big || !s->turn.ok || !linear_even(&s->turn))
 		return;
-	if (!val_is_const(g->loop->op->in[2], &step) || s->turn.by != step ||
+	if (!val_is_const(for_step(g->loop->op), &step) || s->turn.by != step ||
 	    !access_small(val_fact(g->k, counter)))
 		return;
 	block = moving_front(g);
@@ -142,7 +142,7 @@ edge_dropped(Access *x, int rd, LV start, LV size)
 void
 access_edges(Access *x, const Op *view, bool outermost, int *dim)
 {
-	const Val *in = view->in[0];
+	const Val *in = view_source(view);
 	const Param *p = val_param(x->g->k, x->root);
 	int kept = 0, of[DIM_MAX];
 
@@ -269,15 +269,15 @@ indices_inside(Access *x, const int64_t *index)
 static bool
 is_edge(const Access *x, const Op *view, const Op *cond)
 {
-	const Param *p = val_param(x->g->k, view->in[0]);
+	const Param *p = val_param(x->g->k, view_source(view));
 
 	if (!p || !cond || cond->code != O_lt)
 		return false;
 	for (int d = 0; d < p->val->type.rank; d++) {
 		int at = view_result_dim(view, d);
 
-		if (at >= 0 && (x->rem[at] || x->at[at]) && cond->in[0] == view->in[1 + d] &&
-		    cond->in[1] == p->size[d])
+		if (at >= 0 && (x->rem[at] || x->at[at]) && elt_lhs(cond) == view_start(view, d) &&
+		    elt_rhs(cond) == p->size[d])
 			return true;
 	}
 	return false;

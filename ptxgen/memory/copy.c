@@ -153,7 +153,7 @@ void
 emit_copy(Codegen *g, Op *o)
 {
 	const Instr *inst = instr_of(o->lowering);
-	DType d = o->in[0]->type.dtype;
+	DType d = copy_source(o)->type.dtype;
 	CopyPlan p = { .pieces = dtype_pieces(d) };
 	int n;
 
@@ -172,13 +172,13 @@ emit_copy(Codegen *g, Op *o)
 	n = (int)layout_cosize(p.map, AX_reg);
 	BUG_IF(g->a, n % p.vec);
 	n /= p.vec;
-	p.src = access_new(g, p.map, o->in[0]);
-	p.dst = access_new(g, p.map, o->in[1]);
+	p.src = access_new(g, p.map, copy_source(o));
+	p.dst = access_new(g, p.map, copy_dest(o));
 	p.exec = lane_first(g, p.map);
 	if (inst->kind == IK_cp_async)
 		ends_together(&p);
 	if (g->guard)
-		access_guard(p.src, o->in[0]->def, g->guard);
+		access_guard(p.src, copy_source(o)->def, g->guard);
 	if (n > 3) {
 		access_join_edges(p.src);
 		access_pin_edges(p.src);

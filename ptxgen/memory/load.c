@@ -288,7 +288,7 @@ void
 emit_load(Codegen *g, Op *o)
 {
 	Val *v = o->out[0];
-	bool global = o->in[0]->type.space == S_global;
+	bool global = load_source(o)->type.space == S_global;
 	DType d = v->type.dtype;
 	int bits = dtype_grain(d); /* of each piece of an element */
 	LoadPlan *p = NEW(g->a, LoadPlan);
@@ -297,7 +297,7 @@ emit_load(Codegen *g, Op *o)
 	p->inst = load_instr(g, o, global);
 	p->map = op_access(o)->map ? op_access(o)->map : v->type.layout;
 	p->vec = op_access(o)->vec;
-	p->x = access_new(g, p->map, o->in[0]);
+	p->x = access_new(g, p->map, load_source(o));
 	nreg = p->map ? (int)layout_cosize(p->map, AX_reg) : 1;
 	p->ninst = nreg / p->vec;
 	p->pieces = dtype_pieces(d);

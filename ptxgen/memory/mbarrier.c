@@ -15,7 +15,7 @@ static void
 expect(Expected *e, const Op *copy)
 {
 	const Instr *i = instr_of(copy->lowering);
-	const Type *t = &copy->in[1]->type;
+	const Type *t = &copy_dest(copy)->type;
 
 	if (instr_is_box(i))
 		e->bytes += type_size(t) * dtype_info[t->dtype].bits / 8;
@@ -86,10 +86,10 @@ emit_mbarrier(Codegen *g, Op *o)
 void
 emit_mbarrier_wait(Codegen *g, Op *o)
 {
-	LV phase = LLVMBuildTrunc(g->b, scalar_get(g, o->in[2]), g->i32, "");
+	LV phase = LLVMBuildTrunc(g->b, scalar_get(g, mbarrier_parity(o)), g->i32, "");
 
 	gen_flush(g, NULL);
-	asm_op(g, A_mbar_wait, slot_address(g, o->in[1]), mbar_offset(g, o->in[0]),
+	asm_op(g, A_mbar_wait, slot_address(g, mbarrier_slot(o)), mbar_offset(g, mbarrier_barrier(o)),
 	       LLVMBuildAnd(g->b, phase, const_i32(g, 1), ""));
 }
 
@@ -100,7 +100,8 @@ static void
 arrive_at_blocks(Codegen *g, const Op *o, int warps)
 {
 	int64_t mask = IMM(o, cluster);
-	LV in[2] = { LLVMBuildAdd(g->b, g->remote, slot_bytes(g, o->in[1]), ""), mbar_offset(g, o->in[0]) };
+	LV in[2] = { LLVMBuildAdd(g->b, g->remote, slot_bytes(g, mbarrier_slot(o)), ""),
+		     mbar_offset(g, mbarrier_barrier(o)) };
 
 	emit_by(g, speaker_lanes(g, warps, (uint32_t)mask), "mbarrier.arrive.shared::cluster.b64 _, [$0+$1];",
 	        "r,n", in, 2);
@@ -111,7 +112,8 @@ emit_mbarrier_arrive(Codegen *g, Op *o)
 {
 	Expected e = expected(o);
 	int signals = (int)IMM(o, arrive_count);
-	LV in[3] = { slot_address(g, o->in[1]), mbar_offset(g, o->in[0]), const_i32(g, e.bytes) };
+	LV in[3] = { slot_address(g, mbarrier_slot(o)), mbar_offset(g, mbarrier_barrier(o)),
+		     const_i32(g, e.bytes) };
 
 	BUG_IF(g->a, signals < 1 || g->warps % signals);
 	BUG_IF(g->a, IMM(o, cluster) && (e.bytes || !g->remote));

@@ -223,7 +223,7 @@ emit_order(Codegen *g, LV exec)
 void
 emit_store(Codegen *g, Op *o)
 {
-	Val *v = o->in[0];
+	Val *v = store_value(o);
 	InstrKind kind = instr_store_kind(o);
 	bool scalar = v->type.space == S_scalar;
 	int bits = dtype_grain(v->type.dtype);
@@ -238,7 +238,7 @@ emit_store(Codegen *g, Op *o)
 		return;
 	}
 	if (chosen && chosen->kind == IK_stmatrix) {
-		matrix_store(g, chosen, v, p.map, access_new(g, p.map, o->in[1]),
+		matrix_store(g, chosen, v, p.map, access_new(g, p.map, store_dest(o)),
 		             lane_first(g, v->type.layout));
 		return;
 	}
@@ -247,12 +247,12 @@ emit_store(Codegen *g, Op *o)
 	else
 		p.inst = lowering_instr(g, o, kind);
 	BUG_IF(g->a, p.inst->bits != p.vec * bits);
-	p.x = access_new(g, p.map, o->in[1]);
+	p.x = access_new(g, p.map, store_dest(o));
 	gen_flush(g, p.x->root);
 	if (access_found(o)) {
 		p.found = access_new(g, p.map, access_found(o));
 		gen_flush(g, p.found->root);
-		p.compared = o->nin > 3 ? o->in[3] : NULL;
+		p.compared = o->nin > 3 ? store_expected(o) : NULL;
 	}
 	p.exec = scalar ? LLVMBuildICmp(g->pre, LLVMIntEQ, g->tid, const_i32(g, 0), "")
 	                : lane_first(g, p.map);

@@ -162,7 +162,7 @@ void
 copy_box(Codegen *g, Op *o)
 {
 	bool out = IMM(o, async) == COPY_OUT;
-	Val *mem = o->in[out ? 1 : 0], *part = o->in[out ? 0 : 1];
+	Val *mem = out ? copy_dest(o) : copy_source(o), *part = out ? copy_source(o) : copy_dest(o);
 	int number = op_access(o)->tensor_map - 1;
 	TmaCopyEmit b = { .o = o, .view = mem->def };
 	int64_t count = 1;
@@ -175,7 +175,7 @@ copy_box(Codegen *g, Op *o)
 	gen_flush(g, NULL);
 	boxes_dims(g, &b, mem);
 	b.engine = map_address(g, number);
-	b.mbar = out ? NULL : mbar_address(g, o->in[2], o->in[3]);
+	b.mbar = out ? NULL : mbar_address(g, copy_mbarrier(o), copy_slot(o));
 	b.tile = access_new(g, NULL, part);
 	for (int r = 0; r < mem->type.rank; r++) {
 		BUG_IF(g->a, mem->type.shape[r] % box_extent(&b, r));

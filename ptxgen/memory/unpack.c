@@ -57,7 +57,7 @@ tile_bit_of(const Tile *t, int64_t r, int b)
 static const Pack *
 pack_of(Codegen *g, const Op *o)
 {
-	return val_param(g->k, o->in[1])->pack;
+	return val_param(g->k, pack_tensor(o))->pack;
 }
 
 static void
@@ -69,7 +69,7 @@ pull_unpack(Codegen *g, Op *o, int w)
 	BitSource m;
 
 	if (o->out[0]->type.bit_order || (!p->bit_order && dtype_slot_bits(t->dtype) == bits)) {
-		t->word[w] = word_get(g, o->in[0], w);
+		t->word[w] = word_get(g, pack_source(o), w);
 		return;
 	}
 	for (int i = 0; i < 32; i++)
@@ -77,7 +77,7 @@ pull_unpack(Codegen *g, Op *o, int w)
 	for (int r = w * t->epw; r < (w + 1) * t->epw && r < t->nreg; r++)
 		for (int b = 0; b < bits; b++)
 			m.from[tile_bit_of(t, r, b) % 32] = pack_bit_of(p, r, b);
-	t->word[w] = moved(g, o->in[0], &m);
+	t->word[w] = moved(g, pack_source(o), &m);
 }
 
 void
@@ -90,7 +90,7 @@ static void
 pull_pack(Codegen *g, Op *o, int w)
 {
 	const Pack *p = pack_of(g, o);
-	const Tile *x = tile_of(g, o->in[0]);
+	const Tile *x = tile_of(g, pack_source(o));
 	int bits = dtype_info[p->dtype].bits, first = w / bits * BIT_GROUP;
 	BitSource m;
 
@@ -100,7 +100,7 @@ pull_pack(Codegen *g, Op *o, int w)
 		for (int b = 0; b < bits; b++)
 			if (pack_bit_of(p, r, b) / 32 == w)
 				m.from[pack_bit_of(p, r, b) % 32] = tile_bit_of(x, r, b);
-	tile_of(g, o->out[0])->word[w] = moved(g, o->in[0], &m);
+	tile_of(g, o->out[0])->word[w] = moved(g, pack_source(o), &m);
 }
 
 void

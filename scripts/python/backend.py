@@ -1,6 +1,7 @@
-"""How pip makes a wheel of this folder (PEP 517, PEP 660): the files as they are, with nothing from a network.
+"""PEP 517 and PEP 660 build backend: packs the files of this directory unchanged into a
+wheel, without network access.
 
-There is nothing to build: the shared libraries are found when the package is used (hexc/_find.py).
+Nothing is compiled: the package finds the shared libraries when it is used (hexc/_find.py).
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def _digest(data: bytes) -> str:
 
 
 def _write(folder: str, files: dict[str, bytes]) -> str:
-    """A wheel of these files, by their paths in site-packages; returns its name."""
+    """Writes a wheel with these files, by their paths in site-packages; returns its name."""
     project = _project()
     stem = f"{project['name']}-{project['version']}"
     info = f"{stem}.dist-info"

@@ -41,7 +41,7 @@ two="examples/gemm_f16.hexc examples/vector_add.hexc"
 	says 2 'wants NAME=VALUE' build examples/vector_add.hexc -D BN -o "$dir/x.hxb"
 	says 1 'no program has such a constant' build examples/vector_add.hexc -D BK=128 -o "$dir/x.hxb"
 	says 1 'BN=7 is not a value of tunable `BN`' build examples/vector_add.hexc -D BN=128,7 -o "$dir/x.hxb"
-	says 1 'is there twice' build examples/vector_add.hexc examples/vector_add.hexc -o "$dir/x.hxb"
+	says 1 'duplicate kernel vector_add for sm_80 with BN=1024, WARPS=4, from examples/vector_add.hexc and examples/vector_add.hexc' build examples/vector_add.hexc examples/vector_add.hexc -o "$dir/x.hxb"
 	says 2 'no PTX of --arch runs there' build examples/vector_add.hexc --cubin sm_75 -o "$dir/x.hxb"
 	[ ! -e "$dir/x.hxb" ] || fail "a bundle of nothing is written"
 	says 2 'list, show, verify or merge' bundle

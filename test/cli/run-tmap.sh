@@ -77,13 +77,13 @@ says '"globalDim" has an element that is no such number'
 sim 1 "{$good, \"tensorRank\": 2, \"globalDim\": [10, 9], \"boxDim\": [8, 8]}"
 says '"globalStrides" is missing'
 sim 1 "{$good, \"tensorRank\": 2, \"globalDim\": [10, 9], \"globalStrides\": [60], \"boxDim\": [8, 8]}"
-says 'stride 60 of dimension 1 is no multiple of 16'
+says 'stride 60 of dimension 1 is not a multiple of 16'
 sim 1 "{$good, $map, \"swizzle\": \"96B\"}"
 says "\"swizzle\" is '96B'; possible are NONE, 32B, 64B, 128B"
 sim 1 "{$good, $map, \"swizle\": \"32B\"}"
 says '"swizle" is no field of a tensor map'
 sim 1 "{$good, $map, \"oobFill\": \"NAN_REQUEST_ZERO_FMA\"}"
-says 'NaN fill needs a floating-point type'
+says 'NaN fill requires a floating-point type'
 sim 1 "{$good, $map, \"pixelsPerColumn\": 8}"
 says '3, 4 or 5 for an im2col map'
 sim 1 "{\"tensorDataType\": \"UINT32\", \"globalAddress\": 1, $map}"

@@ -244,7 +244,7 @@ kernel k(A: f16[64, K], C: out f32[64, 64]) assume K % 8 == 0
     C[:, :] = acc;
 }
 END2
-w unjudged 'which stages of a ring it and others touch is not known' --prove --arch sm_90a --kernel stored <test/examples/roles.hexc
+w unjudged 'the pipeline stages that it and other accesses use are not known' --prove --arch sm_90a --kernel stored <test/examples/roles.hexc
 # 16 x 64 per iteration is too little work for a consumer warpgroup; and one with a single stage.
 w roles 'loop is not warp-specialized: candidate ' -W roles --arch sm_90a <<'END2'
 kernel k(A: f16[64, K], C: out f32[64, 64]) assume K % 8 == 0

@@ -99,7 +99,7 @@ t 2 '--arg A is given twice' run "$add" --exec tile --arg A=zeros --arg A=zeros
 t 2 "'randm(1)' is none of @FILE.npy" run "$add" --exec tile --arg 'A=randm(1)'
 t 2 "'random(1' is none of" run "$add" --exec tile --arg 'A=random(1'
 t 2 "'[1x]' is no shape" run "$add" --exec tile --arg 'A=zeros[1x]'
-t 2 "'unexpected 'z' after the shape" run "$add" --exec tile --arg 'A=zeros[1]z'
+t 2 "unexpected 'z' after the shape" run "$add" --exec tile --arg 'A=zeros[1]z'
 t 2 'gives LO <= x < HI, but 5 > 3' run "$add" --exec tile --arg 'A=randint(1,5,3)'
 t 2 'missing --arg B=... for parameter B' run "$add" --exec tile --arg 'A=zeros[5]'
 t 2 'size N cannot be inferred from the arguments; add --arg N=' run "$add" --exec tile --arg A=zeros --arg B=zeros

@@ -41,9 +41,9 @@ refused() { # WHY FILE OPTIONS
 	[ $? = 1 ] || fail "$*: not an error of the program"
 	grep -q "error: .*$why" "$dir/err" || fail "$*: $(cat "$dir/err")"
 }
-refused 'cannot have clusters of 2x1x1: it has no roles whose blocks share' examples/gemm_roles.hexc $hopper --cluster 2x1
+refused 'cannot have clusters of 2x1x1: the kernel is not a persistent warp-specialized kernel' examples/gemm_roles.hexc $hopper --cluster 2x1
 refused 'the target has no mbarrier transaction counts (sm_90 or later)' examples/gemm_f16.hexc --cluster 2x1
-refused 'fetch nothing that is the same' examples/moe.hexc $hopper --cluster 2x1
+refused 'share no operand' examples/moe.hexc $hopper --cluster 2x1
 for wrong in 2 2x2 0x1 9x1 2x1x1 x; do
 	"$HEXC" --emit-ptx examples/gemm_f16.hexc $hopper --cluster $wrong -o "$dir/p" 2>"$dir/err"
 	[ $? = 2 ] || fail "--cluster $wrong"

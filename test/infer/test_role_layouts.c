@@ -160,8 +160,9 @@ static const struct {
 	Product p;
 	const char *arch, *says;
 } refused[] = {
-	{ { "i8", "i8", "i32", 16, 64, 64, 64, 4, A_MN }, "sm_90a", "has rows along dim 2 in memory" },
-	{ { "f16", "f16", "f32", 8, 96, 100, 64, 4, 0 }, "sm_90a", "no instruction of warpgroups on sm_90a" },
+	{ { "i8", "i8", "i32", 16, 64, 64, 64, 4, A_MN }, "sm_90a", ", has rows along dimension 2 in "
+	                                                            "memory, which" },
+	{ { "f16", "f16", "f32", 8, 96, 100, 64, 4, 0 }, "sm_90a", "no wgmma on sm_90a computes" },
 };
 
 TEST_EACH(refusals, COUNT_OF(refused))

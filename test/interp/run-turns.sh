@@ -134,7 +134,7 @@ wrong() {
 	timeout 60 "$HEXC" run "$dir/k.hexc" --exec=tile "$@" >"$dir/out" 2>&1 && fail "no fault: $text"
 	grep -qF -- "$text" "$dir/out" || fail "no '$text' in $(cat "$dir/out")"
 }
-wrong 'k.hexc:3:5: deadlock: block 0,0,0 polls `S[2]`, which is 1, in line 3 while 1 < 7; block 1,0,0 polls `S[2]`, which is 1, in line 3 while 1 < 7; 2 more wait, and no block is left that changes it' \
+wrong 'k.hexc:3:5: deadlock: block 0,0,0 polls `S[2]`, which is 1, in line 3 while 1 < 7; block 1,0,0 polls `S[2]`, which is 1, in line 3 while 1 < 7; 2 more wait, and no remaining block changes it' \
 'kernel k(S: inout i32[4], Y: out i32[4]) {
     grid(4); if block.x == 2 { let _o = atomic_add(S[2], 1); }
     while atomic_add(S[2], 0) < 7 { }

@@ -145,23 +145,23 @@ static const struct {
 	{ "turn / STAGES + 1", "turn / STAGES",
 	  "deadlock: the producer waits in line 13 for phase 0 of `empty[0]`, team 0 waits in line 23 for "
 	  "phase 0 of `full[0]`" },
-	{ "await full[s], turn / STAGES;", "await full[s], turn / STAGES + 1;", "nothing wrote it" },
+	{ "await full[s], turn / STAGES;", "await full[s], turn / STAGES + 1;", "uninitialized element" },
 	{ "await full[s], turn / STAGES;",
-	  "if K < 0 {\n                    await full[s], 0;\n                }", "nothing wrote it" },
+	  "if K < 0 {\n                    await full[s], 0;\n                }", "uninitialized element" },
 	{ "arrive empty[s];", "", "deadlock: the producer waits in line 13 for phase 0 of `empty[0]`" },
 	{ "full: mbarrier[STAGES] = 1", "full: mbarrier[STAGES] = 2", "team 0 waits in line 23" },
 	{ "await empty[s], turn / STAGES + 1;", "", "deadlock" },
 	{ "wait dots 0;\n                arrive empty[s];",
 	  "arrive empty[(s + STAGES) % STAGES];\n                wait dots 0;",
-	  "written before it was waited for" },
+	  "read shared memory that was overwritten before the wait for it" },
 	{ "a[s], full[s]);\n                async copy(B[n :+ BN, k :+ BK], b[s], full[s]);\n"
 	  "                arrive full[s];",
 	  "a[s], full[turn * 100000]);\n"
 	  "                async copy(B[n :+ BN, k :+ BK], b[s], full[turn * 100000]);\n"
 	  "                arrive full[turn * 100000];",
-	  "there is no barrier 100000 of `full`, which has 3" },
+	  "mbarrier 100000 of `full` is out of range [0, 3)" },
 	{ "await full[s], turn", "await full[turn % (2 * STAGES)], turn",
-	  "there is no barrier 3 of `full`, which has 3" },
+	  "mbarrier 3 of `full` is out of range [0, 3)" },
 };
 
 TEST_EACH(what_goes_wrong, COUNT_OF(wrong))

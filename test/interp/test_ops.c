@@ -215,7 +215,7 @@ TEST(buffer_too_small)
 {
 	go_copy("M=8 N=16");
 	run_arg(&r, "A")->count = 127;
-	run_fails(&r, NULL, INTERP_E_ARG, "A needs 128 elements, its buffer holds 127");
+	run_fails(&r, NULL, INTERP_E_ARG, "A needs 128 elements, but its buffer has 127");
 }
 
 TEST(assumptions)
@@ -258,7 +258,7 @@ TEST(never_written)
 	InterpOpt uninit = { .uninit = true };
 
 	go(src, "");
-	run_fails(&r, NULL, INTERP_E_FAULT, "nothing wrote it");
+	run_fails(&r, NULL, INTERP_E_FAULT, "uninitialized element");
 	run_ok(&r, &uninit);
 	ck_assert(isnan(run_get(&r, "Y", 0)));
 }

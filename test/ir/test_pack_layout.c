@@ -38,8 +38,8 @@ TEST_EACH(text_comes_back, COUNT_OF(good))
 static const struct {
 	const char *text, *why;
 } bad[] = {
-	{ "", "begin" },
-	{ "pack 1", "begin" },
+	{ "", "start" },
+	{ "pack 1", "start" },
 	{ "hexc-pack u4", "version" },
 	{ "hexc-pack 2 u4 block 16x64 spread 0 streams 1 place (16,64):(64,1)", "version 2" },
 	{ "hexc-pack 1 u9 block 16x64 spread 0 streams 1 place (16,64):(64,1)", "element type" },

@@ -53,44 +53,45 @@ static const struct {
 	const char *line, *say;
 } bad[] = {
 	{ "%20 = add %10, %11 : reg f16[16, 32]", "op add: operand and result differ" },
-	{ "%20 = add %10 : reg f16[16, 32]", "1 operands, not 2" },
-	{ "barrier %10", "1 operands, not 0" },
-	{ "%20, %21 = add %10, %10 : reg f16[16, 32], reg f16[16, 32]", "2 results, not 1" },
+	{ "%20 = add %10 : reg f16[16, 32]", "1 operands; expected 2" },
+	{ "barrier %10", "1 operands; expected 0" },
+	{ "%20, %21 = add %10, %10 : reg f16[16, 32], reg f16[16, 32]", "2 results; expected 1" },
 	{ "%20 = add %13, %13 : bool", "not defined on bool" },
 	{ "%20 = exp %5 : i64", "not defined on i64" },
 	{ "%20 = lt %10, %10 : reg f16[16, 32]", "not a bool" },
 	{ "%20 = select %13, %10, %10 : reg f16[16, 32]", "condition" },
 	{ "%20 = cast %10 : reg f32[32, 16]", "shapes differ" },
-	{ "%20 = const value 300 : u8", "300 does not fit u8" },
-	{ "%20 = const value 8 : i4", "8 does not fit i4" },
-	{ "%20 = splat %17 : reg f32[8]", "not from a scalar" },
-	{ "%20 = iota dim 2 : reg i32[8, 8]", "no such dim" },
+	{ "%20 = const value 300 : u8", "300 is out of range for u8" },
+	{ "%20 = const value 8 : i4", "8 is out of range for i4" },
+	{ "%20 = splat %17 : reg f32[8]", "not a scalar and a register tile of its type" },
+	{ "%20 = iota dim 2 : reg i32[8, 8]", "no such dimension" },
 	{ "%20 = block_id axis 3 : i64", "0, 1 or 2" },
-	{ "%20 = mask %10, %3 dims 3 : reg f16[16, 32]", "1 bounds for 2 dims" },
+	{ "%20 = mask %10, %3 dims 3 : reg f16[16, 32]", "1 bounds for 2 dimensions" },
 	{ "%20 = mask %10, %17 dims 1 : reg f16[16, 32]", "not an i64" },
 	{ "%20 = broadcast %10 : reg f16[16, 64]", "not 1 changes" },
 	{ "%20 = transpose %10 perm 1, 1 : reg f16[32, 32]", "permutation" },
 	{ "%20 = transpose %10 perm 1, 0 : reg f16[16, 32]", "permutation" },
-	{ "%20 = reshape %10 : reg f16[32, 15]", "as many elements" },
-	{ "%20 = slice %10 dim 2 : reg f16[16, 32]", "no such dim" },
-	{ "%20 = slice %10 : reg f16[8, 16]", "another dim" },
+	{ "%20 = reshape %10 : reg f16[32, 15]", "the number of elements differs" },
+	{ "%20 = slice %10 dim 2 : reg f16[16, 32]", "no such dimension" },
+	{ "%20 = slice %10 : reg f16[8, 16]", "another dimension changes" },
 	{ "%20 = slice %10 dim 1 from 20 : reg f16[16, 13]", "outside" },
 	{ "%20 = slice %10 dim 1 from -1 : reg f16[16, 8]", "outside" },
 	{ "%20 = slice %10 dim 1 : reg f32[16, 8]", "one type" },
-	{ "%20 = concat %10, %10 dim 2 : reg f16[16, 32]", "no such dim" },
-	{ "%20 = concat %10, %10 dim 1 : reg f16[16, 63]", "as long as both" },
+	{ "%20 = concat %10, %10 dim 2 : reg f16[16, 32]", "no such dimension" },
+	{ "%20 = concat %10, %10 dim 1 : reg f16[16, 63]", "the result's extent is not the sum of the "
+	                                                   "operands'" },
 	{ "%20 = transpose %10 perm 1, 0 : reg f16[32, 16] %21 = concat %10, %20 dim 1 : reg f16[16, 48]",
 	  "other extents" },
-	{ "%20 = reduce_max %10 dim 1 : reg f16[1, 32]", "does not follow" },
+	{ "%20 = reduce_max %10 dim 1 : reg f16[1, 32]", "the result's shape does not match" },
 	{ "%20 = dot %10, %10, %12 : reg f32[16, 8]", "do not fit" },
 	{ "%20 = dot %10, %11, %12 : reg f16[16, 8]", "result and accumulator differ" },
 	{ "%20 = reshape %10 : reg f16[2, 8, 32] %21 = reshape %11 : reg f16[4, 32, 2]"
 	  " %22 = const value 0.0 : reg f32[2, 8, 2] %23 = dot %20, %21, %22 : reg f32[2, 8, 2]",
-	  "not the same batches" },
+	  "operands have different batch dimensions" },
 	{ "%20 = reshape %10 : reg f16[2, 8, 32] %22 = const value 0.0 : reg f32[2, 8, 8]"
-	  " %23 = dot %20, %11, %22 : reg f32[2, 8, 8]", "not matrices that dot multiplies" },
+	  " %23 = dot %20, %11, %22 : reg f32[2, 8, 8]", "operands are not matrices that `dot` supports" },
 	{ "%20 = const value 1.0 : reg e8m0[16, 1]\n    %21 = dot %10, %11, %12, %20, %20 : reg f32[16, 8]",
-	  "factor and scales do not fit" },
+	  "operand and scales do not match" },
 	{ "%20 = dot %10, %11, %12, %10, %11 : reg f32[16, 8]",
 	  "scales are not a matrix of floats of up to 8 bits" },
 	{ "%20 = load %15 : reg f32[16, 32]", "does not load" },
@@ -98,22 +99,31 @@ static const struct {
 	{ "store %10, %16", "not an out or inout" },
 	{ "store %12, %15", "does not store" },
 	{ "copy %15, %16", "does not copy" },
-	{ "%20 = view %1, %5 : global f16[16, 32]", "1 starts for 2 dims" },
+	{ "%20 = view %1, %5 : global f16[16, 32]", "1 starts for 2 dimensions" },
 	{ "%20 = view %1, %5, %5 dropped 1 : global f16[16, 32]", "rank 2, but 1 dims" },
 	{ "%20 = view %1, %5, %5 : shared f16[16, 32]", "not a static tile" },
 	{ "%20 = view %1, %5, %17 : global f16[16, 32]", "neither an i64" },
-	{ "%20 = view %16, %5, %5 : global f16[16, 40]", "does not start where that does" },
+	{ "%20 = view %16, %5, %5 : global f16[16, 40]", "longer than its operand, and does not start at "
+	                                                 "its start" },
 	{ "%20 = const value 0 : i64 %21 = view %15, %20, %20 : shared f16[17, 32]"
 	  " %22 = view %21, %20, %20 : shared f16[8, 8]", "longer than its operand" },
-	{ "%20 = view %1, %5, %5 step 0, -2 : global f16[16, 32]", "not positive, or leads too far" },
-	{ "%20 = view %1, %5, %5 step 0, 33554433 : global f16[16, 32]", "not positive, or leads too far" },
-	{ "%20 = view %16, %5, %5 step 2 : global f16[4, 32]", "steps through what is no tensor" },
-	{ "%20 = view %15, %5, %5 step 2 : shared f16[4, 32]", "steps through what is no tensor" },
-	{ "%20 = view %1, %5, %5 dropped 1 step 2 : global f16[32]", "of which the view has one element" },
-	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %5 step 2 : global f16[16, 32]", "or "
+	{ "%20 = view %1, %5, %5 step 0, -2 : global f16[16, 32]", "a step is not positive, or too large" },
+	{ "%20 = view %1, %5, %5 step 0, 33554433 : global f16[16, 32]", "a step is not positive, or too "
+	                                                                 "large" },
+	{ "%20 = view %16, %5, %5 step 2 : global f16[4, 32]", "steps on an operand that is not a tensor" },
+	{ "%20 = view %15, %5, %5 step 2 : shared f16[4, 32]", "steps on an operand that is not a tensor" },
+	{ "%20 = view %1, %5, %5 dropped 1 step 2 : global f16[32]", "steps along a dimension with one "
+	                                                             "element or with indices" },
+	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %5 step 2 : global f16[16, 32]", "steps "
+	                                                                                          "along a "
+	                                                                                          "dimension "
+	                                                                                          "with "
+	                                                                                          "one "
+	                                                                                          "element "
+	                                                                                          "or with "
 	                                                                                          "indices" },
 	{ "%20 = const value 4 : i64 %21 = view %1, %5, %5 step 2 : global f16[16, 32]"
-	  " %22 = view %21, %20, %5 : global f16[8, 32]", "a part of a view with steps" },
+	  " %22 = view %21, %20, %5 : global f16[8, 32]", "a slice of a view with steps" },
 	{ "%20 = const value 0 : reg i32[8] %21 = view %1, %20, %5 : global f16[16, 32]", "does not "
 	                                                                                  "broadcast" },
 	{ "%20 = const value 0 : reg i32[1] %21 = view %1, %20, %5 : global f16[16, 32]", "longer than its "
@@ -122,15 +132,23 @@ static const struct {
 	  " %22 = view %1, %20, %21 dropped 2 : global f16[4, 4]", "does not broadcast" },
 	{ "%20 = const value 0 : reg i32[4, 4] %21 = view %1, %20, %5 : global f16[16, 32]", "rank 2, but "
 	                                                                                     "3 dims" },
-	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %20 : global f16[16, 16]", "not the first "
-	                                                                                    "alone" },
-	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %5 dropped 1 : global f16[32]", "not the "
+	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %20 : global f16[16, 16]", "of the "
+	                                                                                    "indexed "
+	                                                                                    "dimensions, "
+	                                                                                    "only the "
+	                                                                                    "first may "
+	                                                                                    "remain" },
+	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %5 dropped 1 : global f16[32]", "of the "
+	                                                                                         "indexed "
+	                                                                                         "dimensions, "
+	                                                                                         "only the "
 	                                                                                         "first "
-	                                                                                         "alone" },
+	                                                                                         "may "
+	                                                                                         "remain" },
 	{ "%20 = const value 0 : reg i32[16] %21 = alloc : shared f16[16] %22 = view %21, %20 : shared "
 	  "f16[16]"
 	  " %23 = view %1, %5, %5 dropped 1 : global f16[16] copy %23, %22",
-	  "what is loaded and stored only" },
+	  "indexed shared tiles only support loads and stores" },
 	{ "%20 = alloc offset -1 align 3 : shared f16[16]", "power of two" },
 	{ "%20 = alloc : reg f16[16]", "not a shared tile" },
 	{ "%20 = alloc : shared f16[0]", "extent 0 of dim 0" },
@@ -144,11 +162,11 @@ static const struct {
 	  "of one type" },
 	{ "for %5, %4, %5 loop 1 { (%21 : i64) yield }", "stages" },
 	{ "%20 = const value 0 : i64 for %5, %4, %20 { (%21 : i64) yield }", "step is not positive" },
-	{ "for %5, %4, %5 breaks 1 { (%21 : i64) yield }", "no bool scalar" },
+	{ "for %5, %4, %5 breaks 1 { (%21 : i64) yield }", "not a bool scalar" },
 	{ "%20 = for %5, %4, %5, %5 breaks 1 : i64 { (%21 : i64, %22 : i64) yield %22 }",
-	  "no bool scalar" },
+	  "not a bool scalar" },
 	{ "%20 = for %5, %4, %5, %13 loop 1 stages 2 breaks 1 : bool { (%21 : i64, %22 : bool) yield %22 }",
-	  "does not end early" },
+	  "a pipeline loop cannot break" },
 	{ "for %5, %4, %5 { (%21 : i64) }", "does not end in yield" },
 	{ "for %5, %4, %5 { (%21 : i64) yield barrier }", "does not end in yield" },
 	{ "for %5, %4, %5 { (%21 : i64) yield yield }", "not the last" },
@@ -166,14 +184,16 @@ static const struct {
 	{ "%20 = const value 0.0 : reg f16[8] @{8:1}", "axis 0" },
 	{ "%20 = const value 0.0 : reg f16[8] @{(4,2):(1@reg,4@reg)}", "rank 1, but 2" },
 	{ "%20 = alloc : shared f16[8] @{8:1@reg}", "axis 1" },
-	{ "%20 = alloc : shared f16[8] kept", "kept, but not in registers" },
-	{ "%20 = const value 0 : reg u4[8] order 16 @{8:1@reg}", "in natural order only" },
+	{ "%20 = alloc : shared f16[8] kept", "pinned in registers, but not a register tile" },
+	{ "%20 = const value 0 : reg u4[8] order 16 @{8:1@reg}", "requires tiles in row-major order" },
 	{ "%20 = const value 0 : reg u4[8] order 4 @{8:1@reg}", "order 4" },
-	{ "%20 = const value 0 : reg u4[8] order 16 @{((4,2)):((1@reg,1@lane))}", "4 elements of a lane" },
+	{ "%20 = const value 0 : reg u4[8] order 16 @{((4,2)):((1@reg,1@lane))}", "4 elements/thread do "
+	                                                                          "not fill 32-bit "
+	                                                                          "registers in order" },
 	{ "%20 = const value 0.0 : reg f16[8] order 16 @{8:1@reg}", "at most 8 bits" },
 	{ "%20 = const value 0 : reg bool[8] order 8 @{8:1@reg}", "at most 8 bits" },
 	{ "%20 = const value 0 : shared u4[8] order 16", "at most 8 bits" },
-	{ "%20 = const value 0 : reg u4[8] %21 = cast %20 : reg u8[8] order 8", "natural order" },
+	{ "%20 = const value 0 : reg u4[8] %21 = cast %20 : reg u8[8] order 8", "row-major order" },
 	{ "%20 = const value 0 : reg u4[8] %21 = reshape %20 : reg u4[8] order 16", "of one type" },
 };
 

@@ -318,7 +318,7 @@ TEST(refusals)
 	ck_assert_int_eq(hexc_pack(mma, 2, dim, buffer, buffer + 2048, NULL, why, sizeof why), HEXC_OK);
 	ck_assert_int_eq(hexc_unpack(mma, 2, dim, buffer + 2048, buffer, NULL, why, sizeof why), HEXC_OK);
 	ck_assert_int_eq(hexc_pack("nonsense", 2, dim, dim, dim, NULL, why, sizeof why), HEXC_E_ARGS);
-	ck_assert_str_eq(why, "it does not begin with `hexc-pack`");
+	ck_assert_str_eq(why, "it does not start with `hexc-pack`");
 }
 
 TEST_PROGRAM(.timeout = 60);

@@ -271,8 +271,8 @@ TEST(too_much)
 	pass_allocate_smem(k);
 	ck_assert_int_eq(u->diag->nerror, 1);
 	got = ir_diags(u);
-	ck_assert_msg(strstr(got, "needs 262144 bytes of shared memory, a block has 166912 on sm_80: "
-	                          "use a smaller STAGES (now 4)"),
+	ck_assert_msg(strstr(got, "needs 262144 bytes of shared memory, a block has 166912 on sm_80; use a "
+	                          "smaller STAGES (now 4)"),
 	              "%s", got);
 	ck_assert_msg(strstr(got, "262144 bytes: tile: shared f16[4, 128, 256]"), "%s", got);
 	ck_assert_uint_eq(u->diag->msg[0].src.line, 6);

@@ -186,7 +186,7 @@ TEST(waits_are_needed)
 		run_ok(&r, &late);
 		pass_find(k, O_async_wait, 0)->imm[0]++;
 		run_setup(&r, k, "M=32 N=32 K=256", 1);
-		run_fails(&r, &late, INTERP_E_FAULT, "nothing wrote it");
+		run_fails(&r, &late, INTERP_E_FAULT, "uninitialized element");
 		u->diag->n = u->diag->nerror = 0;
 	}
 }
@@ -300,17 +300,17 @@ refused(const char *stmt, const char *words, unsigned line)
 
 TEST(own_wait)
 {
-	refused("wait 0;", "`wait` inside a pipeline loop", 6);
+	refused("wait 0;", "`wait` is not allowed in a `pipeline` loop", 6);
 }
 
 TEST(own_commit)
 {
-	refused("commit;", "`commit` inside a pipeline loop", 6);
+	refused("commit;", "`commit` is not allowed in a `pipeline` loop", 6);
 }
 
 TEST(own_copy)
 {
-	refused("async copy(A[i :+ 4, :], s);", "`async copy` inside a pipeline loop", 6);
+	refused("async copy(A[i :+ 4, :], s);", "`async copy` is not allowed in a `pipeline` loop", 6);
 }
 
 TEST_PROGRAM(UNIT_FIXTURE, .timeout = 60);

@@ -1,4 +1,4 @@
-"""Parts of hexc_bench: schemas, rows of sm_throughput.def, data, steps that fail or take too long."""
+"""Tests of hexc_bench: schemas, rows of sm_throughput.def, data, steps that fail or time out."""
 
 import contextlib
 import io
@@ -45,7 +45,7 @@ def test_rates() -> None:
     text = calibrate.RATES.read_text()
     rows = calibrate.rows(text)
     assert len(rows) == text.count("\nRATES(") and rows[90]["mma_f16"] == "2048" and rows[90]["gpu"] == '"H100-SXM"', rows
-    # a row says all that it said, and is read back
+    # a row contains all its data, and parses back
     p = calibrate.propose(90, "G", {"mma_f16": 1024.4, "sync": 0.628, "launch": 3})
     (back,) = calibrate.rows(p["row"] + "\n").values()
     assert back == {**rows[90], "gpu": '"G"', "mma_f16": "1024", "sync": "0.63"}, back
@@ -90,8 +90,9 @@ def test_cases() -> None:
 
 
 def test_items() -> None:
-    """Every kernel of examples/ and every line of every operator's table is in the list, at two shapes, of which the line's guard is
-    the first that holds, or that is for other addresses; and what is new and has no entry is missed."""
+    """Every kernel of examples/ and every entry of every operator's table is in the list, at two shapes. The
+    entry's guard is the first that holds for them, or the entry is for other addresses. A new kernel or entry
+    without an item is reported."""
     everything = items.everything()
     keys = [i.key for i in everything]
     assert len(set(keys)) == len(keys)
@@ -146,7 +147,7 @@ def missed(kind: type[Exception], what: Any) -> None:
 
 
 def test_elements() -> None:
-    """Codes and values of the types that NumPy lacks."""
+    """Codes and values of types that NumPy lacks."""
     for dtype, code, value in (("e4m3", 0x7E, 448), ("e4m3", 0x01, 2**-9), ("e5m2", 0x7B, 57344), ("e2m1", 0b1111, -6), ("e8m0", 127, 1), ("nf4", 15, 1),
                                ("e3m2", 0b011111, 28), ("bf16", 0x3F80, 1)):
         kind = np.uint16 if dtype == "bf16" else np.uint8
@@ -171,7 +172,8 @@ def begin(d: day.Day, *steps_: str) -> None:
 
 
 def test_steps() -> None:
-    """What raises, is wrong, is skipped or takes too long is told, and the next goes on; what the time is too short for is cut."""
+    """Exceptions, wrong results, skipped items and timeouts are reported, and the next item runs; items
+    beyond the time limit are cut."""
     def raises(limit: float) -> dict[str, Any]:
         raise RuntimeError("no")
 
@@ -200,27 +202,27 @@ def test_steps() -> None:
         s = found["steps"]["right"]
         assert (s["state"], s["cut"], s["ok"], s["wrong"], s["failed"], s["skipped"]) == ("cut", 1, 1, 1, 4, 1), s
         assert found["steps"]["tuning"]["state"] == "not entered" and not found["ended"]
-        # gone on with: what was done is not done again, what was cut or late is
+        # resumed: finished items do not run again; cut or late ones do
         ran.clear()
         d.journal = journal.Journal(Path(folder))
         begin(d, "right", "tuning")
         todo[7] = work("f", {"says": "in time"})
         day.run_step(d, step, time.monotonic() + 60, "", lambda text: None)
         assert ran == ["e", "f"], ran
-        # what is broken before its first item is told
+        # an exception before the first item is reported
         day.run_step(d, day.Step("tuning", "", 1, lambda d: [][1]), time.monotonic() + 60, "", lambda text: None)
         d.journal.add("end")
         found = journal.summary(d.journal.lines)
         assert found["steps"]["tuning"]["state"] == "failed" and "IndexError" in found["steps"]["tuning"]["why"] and found["ended"]
         assert not schema.check(found, schema.load("summary"))
-        # a line that was cut in its middle is passed over, and what is appended behind it is not lost
+        # a truncated line is skipped, and lines appended after it remain
         with open(Path(folder, "journal.jsonl"), "ab") as f:
             f.write(b'{"line": "item", "st')
         n = len(d.journal.lines)
         again = journal.Journal(Path(folder))
         again.add("end")
         assert len(journal.read(Path(folder, "journal.jsonl"))) == n + 1
-        # on another machine all is to be done, and both are told
+        # on another machine all items run again, and both machines are reported
         d.gpu = gpu.Gpu("H", 1, 4, 1000.0, 90, "")
         ran.clear()
         begin(d, "right", "tuning")
@@ -231,14 +233,14 @@ def test_steps() -> None:
 
 
 def test_budget() -> None:
-    """Steps share the time; each is over when those before it and itself have had theirs."""
+    """Steps share the time; a step's deadline is the end of its own share and those before it."""
     ends = day.budgets(steps.STEPS, 532.0)
     assert abs(ends[-1] - 532) < 1e-9 and all(b > a for a, b in zip(ends, ends[1:])) and 0 < ends[0] < 30
     assert sum(s.budget for s in steps.STEPS) == 540
 
 
 def test_page() -> None:
-    """What is wrong comes first; ratios to peers, ranks, constants, counters are those of the items."""
+    """Failures come first; ratios to peers, ranks, constants and counters are those of the items."""
     with tempfile.TemporaryDirectory() as folder:
         d = a_day(folder)
         begin(d, "right", "headline", "schedules", "calibration", "counters")

@@ -1,5 +1,5 @@
-"""Largest and smallest elements of tiles with NaNs, infinities and zeros of both signs, with and without edges, against
-NumPy's fmax and maximum: one rule, whatever the layout.  Run by run-extremes.sh."""
+"""Maxima and minima of tiles with NaNs, infinities and zeros of both signs, for full and partial tiles, compared
+with NumPy's fmax and maximum: one rule for all layouts. Run by run-extremes.sh."""
 
 import itertools
 import os
@@ -16,7 +16,7 @@ HEXC = os.environ["HEXC"]
 RNG = np.random.default_rng(11)
 NUMPY = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 
-# of each row: what is said in one tile; in tiles of 16 that a loop goes through, from -inf on and from a number on
+# for each row: the result in one tile; and in a loop over tiles of 16, starting from -inf and from a number
 SOURCE = """
 kernel k(A: {t}[M, N], S: {t}[M], MAX: out {t}[M, 7], MIN: out {t}[M, 6], AT: out i32[M, 2], UP: out {t}[M, N],
     DOWN: out {t}[M, N])
@@ -55,7 +55,7 @@ kernel k(A: {t}[M, N], S: {t}[M], MAX: out {t}[M, 7], MIN: out {t}[M, 6], AT: ou
 
 
 def rows(n, t):
-    """Rows of n elements: of one value each, with it among NaNs and among numbers, at any places."""
+    """Rows of n elements: of one value each, with that value among NaNs and among numbers, at various positions."""
     special = [np.nan, -np.inf, np.inf, 0.0, -0.0, 1.0, -3.0]
     out = [[v] * n for v in special]
     out += [[np.nan] * (n - 1) + [v] for v in special] + [[v] + [np.nan] * (n - 1) for v in special]
@@ -81,7 +81,7 @@ class Extremes(unittest.TestCase):
         inf = x.dtype.type(np.inf)
         greater = np.where(x == 0, np.where(np.signbit(x), -1, 1) * np.finfo(x.dtype).smallest_subnormal, x)
 
-        def back(y):  # zeros told apart by their signs, which NumPy's functions do not
+        def back(y):  # distinguishes zeros by their signs, unlike NumPy's functions
             tiny = np.finfo(x.dtype).smallest_subnormal
             return np.where(np.abs(y) == tiny, np.copysign(0, y), y).astype(x.dtype)
 

@@ -1,5 +1,5 @@
-"""The package hexc: bundles, families, operators, weights, caches, background compiles, devices.  Run by run-families.sh;
-the device is the simulator, and what is computed is compared with NumPy."""
+"""The package hexc: bundles, families, operators, weights, caches, background compilation, devices. Run by
+run-families.sh; the device is the simulator, and results are compared with NumPy."""
 
 import ctypes
 import gc
@@ -20,7 +20,7 @@ import hexc
 from hexc import _abi, _dlpack, _module
 
 COPY = "kernel copy(A: T[N], C: out T[N]) const T = f32 { grid(ceil(N, 64)); let i = block.x * 64; C[i :+ 64] = A[i :+ 64]; }"
-# As scripts/tune --export has it.
+# In the format of scripts/tune --export.
 TUNED = """hexc-family 1
 family gemm_f16
 arch sm_80
@@ -33,7 +33,7 @@ GEMM = [Path("examples/split_k.hexc"), Path("examples/gemm_f16.hexc")]
 
 
 def integers(*shape, seed=1):
-    """Of products in f16 with them, sums are exact."""
+    """Sums of f16 products with these values are exact."""
     return np.random.default_rng(seed).integers(-2, 3, shape).astype(np.float16)
 
 
@@ -115,7 +115,7 @@ class Families(Case):
         self.assertEqual(family.pick(M=16, N=8, K=8).kernels[0].constants["BM"], 16)
         self.assertEqual(family.pick(M=17, N=8, K=8).kernels[0].constants["BM"], 64)
         self.right(family.run, 17, 40, 64)
-        # in a file, and with another table
+        # from a file, and with another table
         family.bundle.save(self.folder / "f")
         read = hexc.Bundle(self.folder / "f")
         self.assertEqual(read.families, TUNED)
@@ -140,7 +140,7 @@ class Families(Case):
         self.says(hexc.CompileError, "BM=17", hexc.compile_family, GEMM[1], "hexc-family 1\nfamily f\ntake gemm_f16 BM=17 when 1\n")
 
     def test_launches_and_threads(self):
-        """Streams have workspaces of their own, and threads take turns."""
+        """Each stream has its own workspace, and threads alternate."""
         gpu = hexc.simulator(80)
         family = hexc.compile_family(GEMM, Path("examples/gemm.family"))
         failed = []
@@ -177,7 +177,7 @@ class Families(Case):
 
 
     def test_without_a_compiler(self):
-        """libhexc_rt and the simulator are enough for what is in a file."""
+        """libhexc_rt and the simulator suffice to run the contents of a file."""
         built = Path(os.environ["HEXC_LIBRARY_DIR"])
         for name in ("libhexc_rt.so.0", "libhexc_sim.so.0"):
             (self.folder / name).symlink_to(built / name)
@@ -257,11 +257,11 @@ class Weights(Case):
 
 class Plans(Case):
     def test_a_layer(self):
-        """max(X W1^T, 0) W2^T + X W3^T, whose two halves may go side by side; kernels, families and a workspace."""
+        """max(X W1^T, 0) W2^T + X W3^T, whose two parts may run concurrently; kernels, families and a workspace."""
         gpu = hexc.simulator(80)
         x, w = integers(5, 64), [integers(64, 64, seed=i) for i in (2, 3, 4)]
         half = lambda a, b: (a.astype(np.float32) @ b.astype(np.float32).T).astype(np.float16)
-        h = np.maximum(half(x, w[0]), 0) % 4  # so that sums stay exact
+        h = np.maximum(half(x, w[0]), 0) % 4  # keeps sums exact
         want = half(h, w[1]) + half(x, w[2])
         act = hexc.operator("gemm", epilogue="max(x, 0) - 4 * floor(max(x, 0) / 4)")
         gemm = hexc.compile_family(GEMM[1], TUNED)
@@ -357,7 +357,7 @@ class Devices(Case):
         x = np.arange(100, dtype=np.float32)
         kernel = hexc.compile(COPY)["copy"]
         A, C = hexc.to_device(x, a), hexc.to_device(0 * x, a)
-        kernel.launch(A=A, C=C)  # where its tensors are
+        kernel.launch(A=A, C=C)  # on the device of its tensors
         np.testing.assert_array_equal(C.numpy(), x)
         B = hexc.to_device(x, b)
         self.says(hexc.ArgumentError, "several devices", kernel.launch, A=B, C=C)
@@ -392,7 +392,7 @@ class Devices(Case):
         gpu.keep_in(None)
 
     def test_what_dies_while_another_thread_is_there(self):
-        """A finalizer does not wait for the device; what it frees, the other does."""
+        """A finalizer does not wait for the device; the other thread frees its objects."""
         gpu, begun, end = hexc.simulator(80), threading.Event(), threading.Event()
 
         def hold():
@@ -417,7 +417,8 @@ class Devices(Case):
 
 class Leaks(Case):
     def test_nothing_is_left(self):
-        """Each round leaves the allocations of the one before: those of C by its allocator, ours by the collector."""
+        """No leaks: each round has the allocations of the previous one, in C by its allocator and in
+        Python by the collector."""
 
         class Info(ctypes.Structure):
             _fields_ = [(n, ctypes.c_size_t) for n in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()]
@@ -455,7 +456,7 @@ class Leaks(Case):
         round(), round()
         (ours, bytes0), *more = [round() for _ in range(6)]
         self.assertEqual({o for o, _ in more}, {ours})
-        # a round's modules alone take more than a hundred KB
+        # the modules of one round take more than a hundred KB
         self.assertLess(more[-1][1] - bytes0, 60_000, (bytes0, more))
 
 

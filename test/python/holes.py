@@ -1,5 +1,5 @@
-"""Expressions in operators' holes against NumPy: whatever stands in brackets is of each element by itself.  Run by
-run-holes.sh; the device is the simulator."""
+"""Expressions in operators' placeholders, compared with NumPy: an expression in brackets applies to each
+element. Run by run-holes.sh; the device is the simulator."""
 
 import unittest
 
@@ -11,7 +11,7 @@ ARCHS = ("sm_80", "sm_90a")
 
 
 def integers(*shape, seed=1, high=9):
-    """Of f32 and f16, sums and products with them are exact."""
+    """For f32 and f16, sums and products with these values are exact."""
     return np.random.default_rng(seed).integers(-high, high + 1, shape).astype(np.float32)
 
 
@@ -27,7 +27,7 @@ class Map(unittest.TestCase):
             np.testing.assert_array_equal(op.run(X=self.x, **args)["Y"], want, value)
 
     def test_an_index_that_is_computed(self):
-        """Of one letter, of two, a letter twice, turned around, in front of the first and behind the last."""
+        """With one letter, two letters, a repeated letter, transposed, negative and past the end."""
         b, t, w = integers(5, 70, seed=3), integers(13, 70, seed=4), integers(13 * 70, seed=5)
         for tensors, value, want, args in (
             ("b: f32[MB, N]", "x + b[m % MB, n]", b[self.row % 5, self.col], {"b": b}),
@@ -54,12 +54,12 @@ class Map(unittest.TestCase):
         )
 
     def test_letters_outside_of_brackets(self):
-        """They are numbers of elements there, too."""
+        """They are element indices there, too."""
         self.right("first: i64", "where(m < first && n % 3 == 0, x, 0)",
                    np.where((self.row < 7) & (self.col % 3 == 0), self.x, 0), first=7)  # fmt: skip
 
     def test_what_stays(self):
-        """Letters alone, numbers and scalars."""
+        """Single letters, numbers and scalars stay unchanged."""
         g, s, t = integers(70, seed=3), integers(13, seed=4), integers(4, 70, seed=5)
         self.right("g: f32[N], s: f32[M]", "x * g[n] + s[m]", self.x * g + s[:, None], g=g, s=s)
         self.right("t: f32[R, N], k: i64", "x + t[k - 1, n] * t[0, 0]", self.x + t[2] * t[0, 0], t=t, k=3)
@@ -67,7 +67,7 @@ class Map(unittest.TestCase):
 
 class Others(unittest.TestCase):
     def test_epilogues_and_inputs(self):
-        """One operator of each kind that has letters."""
+        """One operator of each kind of letters."""
         m, n, k = 20, 40, 16
         row, col = np.mgrid[0:m, 0:n]
         a, b = integers(m, k, seed=1, high=2).astype(np.float16), integers(n, k, seed=2, high=2).astype(np.float16)
@@ -92,7 +92,7 @@ class Others(unittest.TestCase):
         np.testing.assert_array_equal(run["Y"], want)
 
     def test_attention(self):
-        """Of scores: positions by themselves, and the rows and columns of a matrix."""
+        """Scores: positions by themselves, and the rows and columns of a matrix."""
         h, m, n, d = 2, 19, 45, 64
         rng = np.random.default_rng(1)
         q, k, v = (rng.normal(0, 1, (1, r, h, d)).astype(np.float16) for r in (m, n, n))
@@ -107,7 +107,7 @@ class Others(unittest.TestCase):
                 s += far[at][j - (i + n - m) + 50] + few[i, j % 4]
                 p = np.exp(s - s.max(1, keepdims=True))
                 want = p / p.sum(1, keepdims=True) @ v[0, :, at].astype(float)
-                # P and O are rounded to f16, of magnitudes of 5 at most
+                # P and O are rounded to f16, with magnitudes of at most 5
                 np.testing.assert_allclose(o[0, :, at], want, atol=1e-2, rtol=0)
 
 

@@ -1,5 +1,5 @@
-"""Functions of integers at all signs, the smallest and the largest values, against Python's own.  The tile interpreter
-and the simulator.  Run by run-integers.sh."""
+"""Integer functions at all signs, at the smallest and the largest values, compared with Python's own, in the
+tile interpreter and the simulator. Run by run-integers.sh."""
 
 import json
 import os
@@ -16,7 +16,7 @@ TYPES = {f"{k}{n}": np.dtype(f"{name}{n}") for k, name in (("i", "int"), ("u", "
 
 
 def wrapped(x, t):
-    """x, of any size, in type t."""
+    """x, of any magnitude, wrapped to type t."""
     bits = TYPES[t].itemsize * 8
     x &= (1 << bits) - 1
     return x - (1 << bits) if t[0] == "i" and x >> (bits - 1) else x
@@ -32,7 +32,7 @@ def bits_of(t):
 
 def shifted(left):
     def f(a, b, t):
-        amount = b & ((1 << bits_of(t)) - 1)  # amounts count as unsigned
+        amount = b & ((1 << bits_of(t)) - 1)  # shift amounts are unsigned
         amount = min(amount, bits_of(t))
         return a << amount if left else a >> amount
 
@@ -94,7 +94,7 @@ def values(t):
 
 class Integers(unittest.TestCase):
     def run_program(self, text, args, out):
-        """The outputs, of the tile interpreter and of the simulator."""
+        """The outputs of the tile interpreter and of the simulator."""
         with tempfile.TemporaryDirectory() as folder:
             folder = Path(folder)
             (folder / "p.hexc").write_text(text)
@@ -157,7 +157,7 @@ class Integers(unittest.TestCase):
                     self.compare(t, how, s, got, x)
 
     def test_scalars(self):
-        """As elements that are scalars, whose ranges are not known, and with one side known."""
+        """As scalar elements, with unknown ranges, and with one known bound."""
         for t in ("i32", "i64", "u32"):
             x = values(t)
             a, b = (np.array(v, TYPES[t]) for v in zip(*[(p, q) for p in x for q in x if q]))
@@ -186,7 +186,7 @@ class Integers(unittest.TestCase):
 
 
     def test_grid(self):
-        """What the manifest says a grid is: as it was written, and no `ceil` where a quotient truncates."""
+        """The manifest's grid expressions: as written, and without `ceil` for a truncating division."""
         text = "kernel k(X: out i32[N], n: i64)\n{\n    grid(ceil(n, 16), (n + 15) / 16, ceil(N, 16));\n"
         text += "    X[0] = 1;\n}\n"
         with tempfile.TemporaryDirectory() as folder:

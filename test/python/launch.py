@@ -1,5 +1,5 @@
-"""The package hexc on GPU memory, and its operator of torch.  Run by run-launch.sh: the GPU is a simulated one of sm_80
-that takes the default stream and stream 7; torch is a stand-in that has what the package asks of it."""
+"""The package hexc on GPU memory, and its torch operator. Run by run-launch.sh: the GPU is a simulated sm_80
+that accepts the default stream and stream 7; torch is a stub with the functions that the package uses."""
 
 import ctypes
 import gc
@@ -34,7 +34,7 @@ kernel halve(W: u4[N, K], C: out f16[N, K], by: f32)
 
 
 class Interface:
-    """A tensor of somebody else: the same memory, with another interface."""
+    """A tensor of another library: the same memory, with another interface."""
 
     def __init__(self, array, **changes):
         self.array = array
@@ -42,7 +42,7 @@ class Interface:
 
 
 class Tensor:
-    """torch.Tensor, as far as it is looked at."""
+    """The used part of torch.Tensor."""
 
     def __init__(self, array):
         self.array = array
@@ -155,8 +155,8 @@ class Launch(unittest.TestCase):
         self.add.launch(A=Only(self.A), B=self.A, C=Only(self.C))
         self.result()
         gc.collect()
-        self.assertEqual(_dlpack._alive, {})  # nobody has kept them
-        # a user that keeps the memory: it has the capsule renamed, and deletes it when it likes
+        self.assertEqual(_dlpack._alive, {})  # no export is still in use
+        # a consumer that keeps the memory: it renames the capsule, and deletes it later
         self.assertEqual(self.A.__dlpack_device__(), (2, 0))
         capsule, array = self.A.__dlpack__(stream=1), weakref.ref(self.A._memory)
         api = ctypes.pythonapi
@@ -189,7 +189,7 @@ class Launch(unittest.TestCase):
 
 
 class Torch(Launch):
-    """The same with torch there, and its tensors."""
+    """The same with torch and its tensors."""
 
     def setUp(self):
         super().setUp()

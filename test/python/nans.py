@@ -1,4 +1,4 @@
-"""What is no number, and what stands outside: examples and operators on NaNs and infinities against NumPy.  Run by run-nans.sh;
+"""NaNs, infinities and out-of-bounds elements: examples and operators compared with NumPy. Run by run-nans.sh;
 the device is the simulator."""
 
 import unittest
@@ -18,7 +18,8 @@ def example(name, arch="sm_80", kernel=None, **constants):
 
 
 def rows(m, n, seed=1):
-    """Rows of numbers, some equal, and of these: some NaNs, one number, none, infinities, zeros of both signs."""
+    """Rows of numbers, some equal, and rows with some NaNs, one number, no number,
+    infinities, zeros of both signs."""
     rng = np.random.default_rng(seed)
     x = (rng.integers(-40, 40, (m, n)) / 8).astype(np.float32)
     x[1, rng.random(n) < 0.3] = NAN
@@ -30,12 +31,12 @@ def rows(m, n, seed=1):
     x[6, rng.random(n) < 0.5] = -INF
     x[6, rng.random(n) < 0.3] = NAN
     x[7] = np.where(np.arange(n) % 2, np.float32(-0.0), np.float32(0))
-    x[8].view(np.uint32)[::3] = 0xFFC00001  # NaNs with a sign
+    x[8].view(np.uint32)[::3] = 0xFFC00001  # NaNs with the sign bit set
     return x
 
 
 def largest(x, k):
-    """Of each row, NaNs behind all numbers; of equal ones the first.  sorted() is stable."""
+    """For each row, NaNs after all numbers; the first of equal ones. sorted() is stable."""
     at = [sorted(range(len(r)), key=lambda i, r=r: (bool(np.isnan(r[i])), -r[i] if not np.isnan(r[i]) else 0))[:k] for r in x]
     return np.take_along_axis(x, np.array(at), 1), np.array(at, np.int32)
 
@@ -54,7 +55,7 @@ class Order(unittest.TestCase):
             x = rows(12, n)
             y = example("sort", arch, N=n).run(X=x)["Y"]
             np.testing.assert_array_equal(y, np.sort(x, 1))  # NaNs at the end
-            zeros = np.signbit(x[7]).sum()  # none of either sign is lost
+            zeros = np.signbit(x[7]).sum()  # zeros of both signs are preserved
             self.assertTrue(np.signbit(y[7, :zeros]).all() and not np.signbit(y[7, zeros:]).any())
 
     def test_histogram(self):
@@ -76,7 +77,7 @@ class Order(unittest.TestCase):
             self.assertTrue((run["V"][none] == -INF).all())
 
     def test_sample(self):
-        """A token of weight 0 is never drawn, whatever stands beside the others."""
+        """A token of weight 0 is never drawn, for any other weights."""
         for k in (0, 4):
             x = rows(9, 200)
             for u in (0.0, 0.3, 0.999):
@@ -96,7 +97,7 @@ class Order(unittest.TestCase):
 
 
 def softmax(x):
-    """Rows of nothing but -inf are zeros."""
+    """Rows of only -inf give zeros."""
     top = x.max(1, keepdims=True)
     e = np.exp((x - np.where(top == -INF, 0, top)).astype(np.float64))
     total = e.sum(1, keepdims=True)
@@ -109,7 +110,7 @@ class Shares(unittest.TestCase):
         x = rng.uniform(-3, 3, (6, n)).astype(np.float32)
         x[1, :first] = -INF
         x[2] = -INF
-        x[3] = np.finfo(np.float32).min  # what frameworks mask with
+        x[3] = np.finfo(np.float32).min  # the mask value of frameworks
         x[4, 1:] = -INF
         return x
 
@@ -117,7 +118,7 @@ class Shares(unittest.TestCase):
         for name, n in (("softmax", 700), ("softmax_long", 5000)):
             x = self.rows(n, n - 10)
             y = example(name).run(X=x)["Y"]
-            # sums of n terms and exp, LANGUAGE.md's table
+            # sums of n terms and exp, from LANGUAGE.md's table
             np.testing.assert_allclose(y, softmax(x), rtol=2 * n * 2.0**-24 + 2.0**-17, atol=1e-30)
 
     def test_cross_entropy(self):
@@ -138,7 +139,7 @@ class Shares(unittest.TestCase):
 
 
 def choice(x, k, renorm=True):
-    """Experts and weights of each row: NaN is -inf, +inf the largest number, what is -inf has weight 0."""
+    """Experts and weights of each row: NaN counts as -inf, +inf is the largest number, -inf has weight 0."""
     x = np.where(np.isnan(x), -INF, np.minimum(x, np.finfo(np.float32).max)).astype(np.float64)
     at = np.argsort(-x, 1, kind="stable")[:, :k]
     p = softmax(x)
@@ -157,7 +158,7 @@ class Routing(unittest.TestCase):
             np.testing.assert_allclose(run["W"], weight, rtol=1e-5, atol=1e-30)
 
     def test_moe(self):
-        """Rows without a number disturb no other, on every line of the table."""
+        """Rows without a number do not affect other rows, for every entry of the table."""
         for i, (t, e) in enumerate(((21, 40), (21, 64), (300, 5), (30, 100), (300, 66))):
             d, f, k = 16, 8, 4
             rng = np.random.default_rng(i)
@@ -165,7 +166,7 @@ class Routing(unittest.TestCase):
             x, wg, wu, wd = (
                 (rng.integers(-8, 9, shape) / 8).astype(np.float16) for shape in ((t, d), (e, f, d), (e, f, d), (e, d, f))
             )
-            x[2] = np.nan  # what padding has in it
+            x[2] = np.nan  # contents of padding
             op = hexc.operator("moe", arch=ARCHS[i % 2], OUT="f32", prove=True)
             run = op.run(X=x, L=logits, WG=wg, WU=wu, WD=wd, TOPK=k)
             expert, weight = choice(logits, k)
@@ -176,12 +177,12 @@ class Routing(unittest.TestCase):
                         gate, up = wg[to].astype(float) @ x[at], wu[to].astype(float) @ x[at]
                         h = (gate / (1 + np.exp(-gate)) * up).astype(np.float16)
                         want[at] += w * (wd[to].astype(float) @ h)
-            # h and each expert's result are rounded to f16, as here but for the last bit of h
+            # h and each expert's result are rounded to f16, as here except for the last bit of h
             np.testing.assert_allclose(run["Y"], want, rtol=4e-3, atol=4e-3 * f)
 
 
 class Quantize(unittest.TestCase):
-    """The integer that a CPU gives: the quotient rounded once, and of two the even one."""
+    """The integer as computed by a CPU: the quotient rounded once, ties to even."""
 
     def test_token_int8(self):
         for m, k in ((19, 1536), (64, 912)):
@@ -223,7 +224,8 @@ PART = """kernel part(X: f32[M, N], Y: out f32[M, 2]) {
 
 class Edges(unittest.TestCase):
     def test_a_part_of_a_shared_tile(self):
-        """That a part is cleared leaves the tile's edge; with another number all elements count, zeros outside too."""
+        """Zero-filling a part preserves the tile's boundary; with another fill value all elements count,
+        including out-of-bounds zeros."""
         m, n = 10, 40
         x = -1 - np.random.default_rng(1).integers(0, 8, (m, n)).astype(np.float32)
         for value, wide in ((0, n), (-2, 64)):

@@ -1,5 +1,6 @@
-"""What is timed beside hexc (hexc_bench/peers.py): a graph of calls over sets of inputs, with nothing between its events; every
-headline of the list has peers; what fails or is absent costs its own numbers alone.  Where Python has torch: shapes and types."""
+"""The comparison with other libraries (hexc_bench/peers.py): a graph of calls over sets of inputs, with nothing
+else between its events. Every headline of the list has peers. A failing or missing peer loses only its own
+numbers. With torch: shapes and types."""
 
 import os
 import types
@@ -46,7 +47,8 @@ class Graph:
 
 
 class Gpu:
-    """torch.cuda as far as peers.py asks it, of a GPU whose L2 cache has 1000 bytes; a call takes milliseconds."""
+    """The part of torch.cuda that peers.py uses, for a GPU with an L2 cache of 1000 bytes; a
+    call takes milliseconds."""
 
     L2 = 1000
 
@@ -96,7 +98,7 @@ def test_graphs():
     gpu.order = []
     found = peers.timed(gpu, gpu.factory(0.25, 600), 20)
     assert found == {"us": 250.0, "us_cold": 250.0, "us_warm": 250.0}, found
-    # sets of more than twice the cache, all of them in the graph, one after the other
+    # sets of more than twice the cache, all of them in the graph, in sequence
     assert gpu.taken == 5 * 600 and gpu.order[3:3 + 20] == [0, 1, 2, 3, 4] * 4, (gpu.taken, gpu.order)
     # between two events one replay and nothing else
     text = " ".join(gpu.log)
@@ -106,7 +108,7 @@ def test_graphs():
     gpu.order = []
     peers.timed(gpu, gpu.factory(1.0, 30000), 4)
     assert gpu.taken == 30000 or gpu.taken == 60000, gpu.taken
-    # what cannot be captured
+    # calls that cannot be captured
     gpu = Gpu()
     gpu.order = []
     found = peers.timed(gpu, gpu.factory(2.0, 600, captured=False), 3)
@@ -138,7 +140,7 @@ def test_server():
 
 
 def test_list():
-    """Each operator that the list or the suites name has a function; it says what it needs by name."""
+    """Each operator of the list or the suites has a function; it names its required packages."""
     asked = [i.peer for i in items.headlines()] + [c.peer for c in cases.cases(list(cases.SUITES), 1) if c.peer]
     assert all(i.peer for i in items.headlines())
     for kind in {p[0] for p in asked}:
@@ -155,10 +157,10 @@ def test_torch(asked):
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     shown = 0
-    with FakeTensorMode():  # tensors of a GPU that have a shape and a type alone
+    with FakeTensorMode():  # GPU tensors with a shape and a type only
         for peer in {repr(p): p for p in asked}.values():
             for name, make in peer_calls.calls(torch, "cuda", peer[0], list(peer[1:])).items():
-                if name.split(".")[0] == "torch" and name not in peer_calls.COMPILED | {"torch.cudnn", "torch.flash"}:  # they ask for a GPU
+                if name.split(".")[0] == "torch" and name not in peer_calls.COMPILED | {"torch.cudnn", "torch.flash"}:  # they query a GPU
                     out = make(0)()
                     shown += 1
                     if peer[0] in ("matmul", "int4", "scaled_mm", "scaled_mm_blocks"):

@@ -1,4 +1,4 @@
-"""Programs written from the manual, against NumPy, all layouts checked.  Run by run-programs.sh."""
+"""Programs written from the manual, compared with NumPy, with all layouts validated. Run by run-programs.sh."""
 
 import unittest
 
@@ -10,7 +10,7 @@ RNG = np.random.default_rng(15)
 
 
 def run(source, kernel=None, **args):
-    """What the kernel writes on the simulator, on two targets: they are the same."""
+    """The kernel's outputs on the simulator, equal on two targets."""
     constants = {k: args.pop(k) for k in [k for k in args if k.isupper() and len(k) == 2]}
     out = []
     for arch in ("sm_80", "sm_90a"):
@@ -45,7 +45,7 @@ kernel average(X: f32[H, W], Y: out f32[P, Q])
             around = np.pad(np.stack([x, np.ones_like(x)]), ((0, 0), (1, 1), (1, 1)))
             window = [around[:, r : r + 2 * p - 1 : 2, s : s + 2 * q - 1 : 2] for r in range(3) for s in range(3)]
             t, n = sum(window)
-            # the quotient of f32 may be off 2^-20
+            # an f32 division may be off by 2^-20
             np.testing.assert_allclose(run(source, X=x, P=p, Q=q)["Y"], t / n, rtol=2.0**-19)
 
     def test_broadcast_rows_know_whether_they_are_inside(self):

@@ -1,8 +1,9 @@
-"""References of the list of items (hexc_bench/reference.py) beside the simulator, at small shapes: every element that has a bound is
-within it, which elements have none is known, and values and bounds are those of `hexc run --check`.
+"""Compares the references of the items (hexc_bench/reference.py) with the simulator, at small shapes.
+Every element with a bound is within it. The elements without one are known. Values and bounds are
+those of `hexc run --check`.
 
-usage: reference.py [WORD...]: items whose key has one of these words; none: a sample, the same each time; `whole`: all.
-BY=torch: by PyTorch on the CPU, in place of NumPy.
+usage: reference.py [WORD...]: items whose key has one of these words; none: a fixed sample; `whole`: all.
+BY=torch: by PyTorch on the CPU, instead of NumPy.
 """
 
 import os
@@ -19,14 +20,14 @@ import numpy as np
 from hexc_bench import arrays, data, device, items, reference, tiles
 from hexc_tune import ops
 
-SAMPLE = 17  # one of so many
+SAMPLE = 17  # one of SAMPLE items
 XP = arrays.Numpy()
 RUN = XP
 if os.environ.get("BY") == "torch":
     import torch
 
     RUN = arrays.Torch(torch, "cpu")
-# outputs of which some elements have no bound, and why
+# outputs with elements without a bound, and the reasons
 UNDECIDED = {
     "operator map_list": "what no tensor of the list covers is not written",
 }
@@ -54,7 +55,7 @@ def target_of(item, shape, arch):
 
 
 def one(item, shape):
-    """What was judged of each output."""
+    """The comparison of each output."""
     target, program = target_of(item, shape, item.needs or "sm_80")
     made = device.made(target, item, shape)
     names = {p.name for p in target.params}
@@ -76,7 +77,7 @@ def check(item, shape):
         j = reference.judged(np, got, want)
         assert not j["wrong"], (item.key, name, j)
         assert j["judged"] == j["elements"] or undecided(item), (item.key, name, j)
-        if j["judged"]:  # one that is off is seen
+        if j["judged"]:  # a wrong element is noticed
             value, bound = (x.reshape(-1) for x in want)
             first = int(np.argmax(np.isfinite(bound) & np.isfinite(value.astype(float))))
             spoilt = got.astype(float).reshape(-1).copy()
@@ -86,7 +87,7 @@ def check(item, shape):
 
 
 def as_checked(item, shape):
-    """Errors and their parts of the bounds are what `hexc run --check` says, of the same data."""
+    """Errors and their shares of the bounds equal those of `hexc run --check`, for the same data."""
     found, (target, made, said) = check(item, shape)
     with tempfile.TemporaryDirectory() as folder:
         words = [os.environ["HEXC"], "run", str(items.ROOT / item.program), "--kernel", item.kernel, "--exec=sim", "--check", "--arch", item.needs or "sm_80"]
@@ -103,13 +104,13 @@ def as_checked(item, shape):
         assert said_ or j["error"] == 0, (name, done.stdout, j)
         if said_:
             error, share = float(said_[1]), float(said_[2])
-            # the interpreter rounds sums that it adds up in another order
+            # the interpreter rounds sums that it adds in another order
             assert abs(j["share"] - share) <= 0.06 * share + 1e-3, (item.key, name, j, done.stdout)
             assert error == 0 or 0.3 < (j["error"] + 1e-300) / error < 3, (item.key, name, j, done.stdout)
 
 
 def narrow_types():
-    """Numbers of codes, and codes of numbers, are the library's, by what casts of a kernel give."""
+    """Values of codes, and codes of values, equal those of casts in a kernel."""
     for dtype in ("e4m3", "e5m2", "e2m1", "e2m3", "e3m2", "nf4", "e8m0", "u4", "i4", "bf16", "e1m6"):
         n = 1 << min(16, arrays.bits_of(dtype))
         program = (f"kernel k(X: {dtype}[N], Y: out f32[N]) {{ grid(ceil(N, 256)); let i = block.x * 256; let x: register = X[i :+ 256];"
@@ -135,7 +136,7 @@ def narrow_types():
 
 
 def tables():
-    """Ops and element types are those of the compiler's tables."""
+    """Ops and element types match the compiler's tables."""
     text = (items.ROOT / "hexc/ir/ops.def").read_text(encoding="utf-8")
     names = re.findall(r"^(?:OP|ELT)\((\w+),", text, re.M)
     assert len(names) > 80, names
@@ -154,7 +155,7 @@ def tables():
 
 
 def blocks_only():
-    """After the time nothing more is computed, and what was is judged."""
+    """After the time limit no more blocks run, and the finished ones are checked."""
     item = next(i for i in items.examples() if i.key == "example vector_add")
     shape = items.Shape("small", {"N": 20000})
     kernel = tiles.read(reference.stages(item, shape)[0]["ir"])

@@ -1,6 +1,6 @@
-"""Scans and reductions by functions of tiles that reach past the ends of their tensors, against numpy.ma: elements that
-are not there are in none, and what is made is there where the tile was.  The tile interpreter, and layouts on the
-simulator.  Run by run-scans.sh."""
+"""Scans and reductions by user-defined functions over tiles that extend past the end of their tensors, compared
+with numpy.ma. Out-of-bounds elements do not contribute, and results exist where the tile is in bounds. In the
+tile interpreter, and with layouts on the simulator. Run by run-scans.sh."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ fn any_of(a, b) { return a || b; }
 
 
 def accumulated(f, x, dim):
-    """What f makes of each element that is there and all before it, along dim; where x is."""
+    """f over each in-bounds element and all before it, along dim; defined where x is in bounds."""
     out = np.ma.masked_all(x.shape, x.dtype)
     for at in np.ndindex(*(n for d, n in enumerate(x.shape) if d != dim)):
         line = at[:dim] + (slice(None),) + at[dim:]
@@ -36,7 +36,7 @@ def accumulated(f, x, dim):
 
 
 def combined(f, x, dim):
-    """What f makes of all elements along dim that are there, 0 of none; there where other dims are."""
+    """f over all in-bounds elements along dim, 0 for none; defined where the other dimensions are in bounds."""
     y = accumulated(f, x, dim)
     last = np.zeros(np.delete(x.shape, dim), x.dtype)
     for at in np.ndindex(*last.shape):
@@ -52,7 +52,7 @@ class Case:
         self.shape, self.size, self.start, self.dim, self.dtype = shape, size, start, dim, dtype
         self.run_time = run_time
         self.numpy = {"f32": np.float32, "f16": np.float16, "i32": np.int32, "i16": np.int16, "u32": np.uint32}[dtype]
-        self.along = []  # what is there, dim by dim
+        self.along = []  # in-bounds indices, by dimension
         for d, (n, s, at) in enumerate(zip(shape, size, start)):
             i = np.arange(n) + at
             self.along.append(((i >= 0) & (i < s)).reshape([-1 if e == d else 1 for e in range(len(shape))]))
@@ -62,7 +62,7 @@ class Case:
         return f"{self.dtype} {self.shape} at {self.start} of {self.size}, dim {self.dim}"
 
     def tile(self, x):
-        """The tile that a slice of x is."""
+        """The tile of a slice of x."""
         full = np.zeros(self.shape, x.dtype)
         at = np.argwhere(self.there)
         full[tuple(at.T)] = x[tuple((at + self.start).T)]
@@ -149,7 +149,7 @@ class Case:
             "linear_of": self.linear_of(a, b),
             "either": accumulated(lambda v: np.logical_or.accumulate(v > 4).astype(v.dtype), a, d),
         }
-        # a line of other dims that are not there has no result, one of nothing along d is 0
+        # vectors that are out of bounds in other dimensions have no result; an empty one along d gives 0
         gone = np.zeros(np.take(self.there, [0], d).shape, bool)
         for e, there in enumerate(self.along):
             if e != d:
@@ -189,7 +189,7 @@ def cases():
     yield Case((64,), (40,), (0,), 0, "f32", False)
     yield Case((64,), (40,), (-4,), 0, "f32", False)
     yield Case((64,), (40,), (30,), 0, "i32", True)
-    yield Case((64,), (40,), (40,), 0, "f32", True)  # nothing is there
+    yield Case((64,), (40,), (40,), 0, "f32", True)  # everything is out of bounds
     yield Case((200,), (150,), (-33,), 0, "i16", True)
     yield Case((1,), (3,), (-1,), 0, "f32", True)
     yield Case((256,), (900,), (700,), 0, "f32", False)
@@ -205,7 +205,7 @@ def cases():
 
 
 def some(n):
-    """Other cases, any."""
+    """Other random cases."""
     for _ in range(n):
         rank = int(RNG.integers(1, 4))
         shape = tuple(int(RNG.choice(([1, 7, 33, 40, 64, 200, 512], [1, 3, 8, 33, 64], [1, 2, 5, 16])[rank - 1])) for _ in range(rank))
@@ -225,7 +225,7 @@ class Scans(unittest.TestCase):
         if case.dtype[0] != "u":
             x = x - case.numpy(4)
         y = np.where(RNG.integers(0, 9, case.size) > 6, 3, 1).astype(case.numpy)
-        y = np.where(np.cumsum(y > 1, case.dim) > 3, 1, y).astype(case.numpy)  # products stay small
+        y = np.where(np.cumsum(y > 1, case.dim) > 3, 1, y).astype(case.numpy)  # keeps products small
         want = case.expected(x, y)
         source = folder / "p.hexc"
         source.write_text(case.source())

@@ -1,4 +1,5 @@
-"""Operators of sizes that no access of 16 bytes goes into, against NumPy.  Run by run-sizes.sh; the device is the simulator."""
+"""Operators at sizes that do not divide by 16 bytes, compared with NumPy. Run by run-sizes.sh; the
+device is the simulator."""
 
 import unittest
 
@@ -51,7 +52,7 @@ class Sizes(unittest.TestCase):
                 gate, up = (w[to].astype(float) @ x[at].astype(float) for w in (wg, wu))
                 h = (gate / (1 + np.exp(-gate)) * up).astype(np.float16).astype(float)
                 want = wd[to].astype(float) @ h
-                # h is off by a rounding to f16, and so is the result
+                # h is off by one rounding to f16, and so is the result
                 allow = 2.0**-10 * (np.abs(wd[to].astype(float)) @ np.abs(h) + np.abs(want)) + 1e-6
                 self.assertTrue((np.abs(run["Y"][at] - want) <= allow).all(), (t, e, d, f))
 

@@ -1,6 +1,6 @@
-"""Functions of floats at infinities, NaN, zeros of both signs, and below and around the smallest normal number: the
-check is never against what the table of precision of LANGUAGE.md admits, and NumPy agrees wherever no number below
-the smallest normal one is in between.  Run by run-specials.sh."""
+"""Float functions at infinities, NaN, zeros of both signs, and around the smallest normal number. --check
+accepts everything that the precision table of LANGUAGE.md allows. NumPy agrees unless an intermediate value is
+subnormal. Run by run-specials.sh."""
 
 import os
 import subprocess
@@ -67,10 +67,10 @@ class Specials(unittest.TestCase):
             got = np.load(folder / f"{name}.npy")
             with np.errstate(all="ignore"):
                 sure = ~tiny & ~((np.abs(want) < low * 4) & (want != 0))
-                if "exp" in text and two:  # the smallest exp counts as 0, the largest is rounded before the product
+                if "exp" in text and two:  # the smallest exp is flushed to 0, the largest is rounded before the multiplication
                     sure &= (np.exp(a) >= low * 2) & (np.exp(a) < float(np.finfo(want.dtype).max))
                 sure &= (np.abs(np.float64(want)) < 0.4 * float(np.finfo(want.dtype).max)) | ~np.isfinite(want)
-                if t == "f16":  # of half types functions are computed in f32 and rounded once more
+                if t == "f16":  # functions of half types are computed in f32 and rounded once more
                     sure &= np.isfinite(want) | np.isnan(want)
             if "fma" in text or "*" in text or "expm1" in text or "pow" in text:  # near the largest number
                 sure &= np.isfinite(want)
@@ -86,7 +86,7 @@ class Specials(unittest.TestCase):
                     self.check(Path(folder), t, texts, two, arch)
 
     def test_quotients_below_tiny(self):
-        """A quotient of 0 by a number below tiny, and of such a one by 0, is NaN: the check has nothing against it."""
+        """The division of 0 by a subnormal, or of a subnormal by 0, is NaN: --check accepts that."""
         text = "kernel k(X: f32[4], Y: out f32[4])\n{\n    grid(1);\n    Y[:] = X[:] / 0;\n}\n"
         with tempfile.TemporaryDirectory() as folder:
             x, source = Path(folder) / "x.npy", Path(folder) / "p.hexc"

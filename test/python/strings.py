@@ -1,5 +1,5 @@
-"""Strings and integers that cross into C: what has a NUL, or is larger than the type there, is refused, wherever it goes;
-names that are no UTF-8 come back."""
+"""Strings and integers passed to C: a string with a NUL, or a value out of the C type's range, is rejected
+everywhere. Names that are not UTF-8 are preserved."""
 
 import ctypes
 import functools
@@ -49,7 +49,7 @@ def through_the_package(folder):
     refused("a module's file", lambda: module.save(path + "\0x"))
     refused("a module to load", lambda: hexc.load(path + "\0x"))
     assert not os.path.exists(path)
-    # a program goes with its length: the compiler sees all of it
+    # a program is passed with its length: the compiler sees all of it
     try:
         hexc.compile(PROGRAM + "\0 nonsense")
     except hexc.CompileError:
@@ -61,7 +61,7 @@ def through_the_package(folder):
 
 
 def unfit(kind):
-    """Values that C cannot have where it has this type, and why."""
+    """Values that a C type cannot have, and the reasons."""
     if kind is ctypes.c_char_p:
         return [(b"a\0b", "NUL")]
     if isinstance(kind, type) and issubclass(kind, ctypes.Array):
@@ -88,13 +88,13 @@ def integers_through_the_package():
 
 
 def every_declaration():
-    """Each text and integer of each function and struct that the package declares, whether it is used today or not."""
+    """Each string and integer in all declared functions and structs of the package, whether used or not."""
     n = 0
     for name, types in _abi._SIGNATURES.items():
         for i, type_ in enumerate(types[1]):
             looked_at = [parameter for at, parameter, _ in _abi._LOOKED_AT[name] if at == i]
             if type_ is ctypes.c_char_p and not looked_at:
-                continue  # goes with its length
+                continue  # passed with its length
             for value, why in unfit(type_):
                 args = [0] * len(types[1])
                 args[i] = value
@@ -111,7 +111,7 @@ def every_declaration():
 
 
 def names_that_are_no_utf8(folder):
-    """A GGUF tensor may be called anything: the name comes back, and finds it."""
+    """A GGUF tensor may have any name: it is preserved, and can be looked up."""
     name = b"w\xff\xfe"
     path = os.path.join(folder, "odd.gguf")
     head = b"GGUF" + struct.pack("<IQQQ", 3, 1, 0, len(name)) + name + struct.pack("<IQQIQ", 2, 32, 1, 2, 0)

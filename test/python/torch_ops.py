@@ -1,4 +1,4 @@
-"""Operators of torch, real ones, on CPU tensors: the simulator is the device.  Run by run-torch.sh."""
+"""Torch operators, with real torch, on CPU tensors: the simulator is the device. Run by run-torch.sh."""
 
 import gc
 import unittest

@@ -1,5 +1,6 @@
-"""The tuner's parts by themselves (test/python/run-tune.sh): predictions and choices against numbers made by hand, guards
-against the shapes that they come from, the static clock against loops whose time is known, the database's promises."""
+"""The tuner's modules (test/python/run-tune.sh): predictions and choices compared with hand-computed
+numbers, guards with the shapes that they come from, the static model with loops of known time, and the
+guarantees of the database."""
 
 import re
 import sqlite3
@@ -63,7 +64,7 @@ LISTED = {"grid": ["ceil(M, 64)", "1", "1"], "most_runs": 32, "loop_share": 0.75
 
 
 def test_predictions():
-    # 9 blocks on 4 multiprocessors: one gets 3; it holds 2 at a time
+    # 9 blocks on 4 multiprocessors: one gets 3; 2 are resident concurrently
     assert waves_cycles(9, 4, 2, 100, 150) == 2 * 100 + 150
     assert waves_cycles(8, 4, 2, 100, 150) == 200 and waves_cycles(4, 4, 2, 100, 150) == 150
     # a quarter runs once; the rest 8 times, and not 32
@@ -88,7 +89,7 @@ def test_predictions():
 
 
 def test_tiles():
-    """A loop over tiles is of one trip: block_id of its variable says so."""
+    """A tile loop counts as one trip: it is recognized by the block_id that defines its variable."""
     ir = """    %84, %85 = for %62, %53, %63, %26, %26 : i64, i64 !2:8+8 { (%64 : i64, %74 : i64, %86 : i64)
         %65 = block_id %64, %48, %50, %7 : i64 !8:13+7
         %87 = for %26, %5.K, %27, %74 stages 3 : i64, i64 !10:5+8 { (%69 : i64, %76 : i64)
@@ -101,13 +102,13 @@ def test_part():
     listed = {**LISTED, "grid": ["ceil(M, 64)", "ceil(N, 128)", "1"]}
     sizes = {"M": 4100, "N": 4096, "K": 512}
     part = part_of(listed, [], sizes, 16)
-    # edges are as ragged, and the loop is as long; nothing is shorter than what tiles divide
+    # partial tiles keep their extents, and the loop its length; no size falls below a multiple of the tiles
     assert part["K"] == 512 and part["M"] % 256 == 4 and part["N"] % 256 == 0 and blocks_of(listed, part) <= 16, part
     assert part_of(listed, [], {"M": 100, "N": 300, "K": 512}, 1) == {"M": 100, "N": 300, "K": 512}
     assert part_of(listed, ["A=random(1)[M,K]"], sizes, 16) == part
     for given in ["A=@a.npy"], ["A=random(1)[4100,512]"]:
         assert part_of(listed, given, sizes, 16) == sizes
-    # what a loop depends on stays, and so does all where a loop is not understood
+    # sizes on which a loop depends stay, and all sizes if a loop is not understood
     assert part_of({**listed, "loops": [{"depth": 0, "trips": "ceil(M, 64)"}]}, [], sizes, 16)["M"] == 4100
     assert part_of({**listed, "loops": [{"depth": 0, "trips": None}]}, [], sizes, 16) == sizes
     params = [{"name": "A", "kind": "pointer", "bits": 4, "shape": ["M", "K"]}, {"name": "M", "kind": "size"}]
@@ -117,7 +118,7 @@ def test_part():
     whole(stats, Job("p", (), (), grid=(2048, 1, 1), bytes=3))
     assert stats["grid"] == [2048, 1, 1] and stats["sampled"] == 16
     assert stats["roofline"]["limits"] == {"dram": 3.0, "l2": 128.0, "mma": 128.0}
-    # with fewer blocks than multiprocessors counts were spread over those that had one
+    # with fewer blocks than multiprocessors, counts were distributed over those that had one
     stats = {"grid": [2, 1, 1], "roofline": {"sms": 4, "limits": {"dram": 1.0, "l2": 1.0, "mma": 1.0}}}
     whole(stats, Job("p", (), (), grid=(8, 1, 1)))
     assert stats["roofline"]["limits"]["mma"] == 2.0
@@ -130,17 +131,19 @@ def test_pruning():
     assert [c.key[1:] for c in prune(cs, 1.25, 0, 2) if not c.pruned] == [("a", 0), ("a", 2)]
     assert [c.key[1:] for c in prune(cs, 9, 2, 0) if not c.pruned] == [("a", 0), ("a", 2)]
     assert all(c.pruned for c in prune(cs, 9, 2, 0)[2:]) and len(prune(cs, 9, 2, 0)) == 4
-    # what spills more than another of its constants is left out, however fast it is predicted; where all do, the least
+    # candidates that spill more than another of their constants are skipped, however fast their prediction; if all
+    # spill, the least remains
     spill = [replace(c, spilled=n) for c, n in zip(cs, (8, 0, 4, 16))]
     assert [c.key[1:] for c in prune(spill, 9, 0, 0) if not c.pruned] == [("a", 1), ("b", 0)]
     assert "spills 8 bytes" in next(c.pruned for c in prune(spill, 9, 0, 0) if c.candidate == 0 and c.define == "a")
-    # and what is left out for it does not make others look slow
+    # and skipped ones do not make others look slow
     assert not [c for c in prune(spill[:2], 1.25, 0, 0) if not c.pruned and c.spilled]
     assert [c.candidate for c in prune(spill[:2], 1.25, 0, 0) if not c.pruned] == [1]
 
 
 def test_tools():
-    """Which tools are absent is told, by name; an export says by whom its times are, not who was asked."""
+    """Missing tools are reported by name; an exported table names the method that was
+    used, not the requested one."""
     here, tool = {"ptxas": "/bin/ptxas"}, sass.tool
     try:
         sass.tool = here.get
@@ -182,9 +185,9 @@ def test_rounds():
 
 def test_roofline():
     stats = {"grid": [4, 1, 1], "roofline": {"sms": 8, "limits": {"dram": 1e-6, "l2": 2e-6, "mma": 3e-6, "int": 1e-6}}}
-    # limits are of the 4 multiprocessors that have a block, which waits 1.5 times as long as it computes
+    # limits are those of the 4 multiprocessors with a block, which waits 1.5 times as long as it computes
     assert abs(least_us(stats, 100, 150, 2) - 4.5) < 1e-9
-    # of 9 blocks on 8 one has two, which fill each other's waits
+    # of 9 blocks on 8 multiprocessors one has two, which hide each other's latency
     assert abs(least_us({**stats, "grid": [9, 1, 1]}, 100, 150, 2) - 3 * 2 / (9 / 8)) < 1e-9
     stats["roofline"]["limits"]["dram"] = 2e-5
     assert abs(least_us(stats, 100, 150, 2) - 20) < 1e-9
@@ -210,7 +213,7 @@ def test_guards():
     sets = ("a", 0), ("b", 1), ("c", 0)
     by_shape = {f"K={k} M={m}": {s: 10.0 + 5 * (i != (m > 16) + (m > 16 and k > 512)) for i, s in enumerate(sets)}
                 for m in (1, 16, 64, 256) for k in (512, 4096)}
-    by_shape["K=512 M=1"]["b", 1] = 10.1  # near enough, but needless
+    by_shape["K=512 M=1"]["b", 1] = 10.1  # near enough, but not needed
     takes = export.cover(by_shape)
     for shape, us in by_shape.items():
         assert us[takes[shape]] <= 1.02 * min(us.values())
@@ -240,13 +243,13 @@ def test_operators():
     assert ops.settings(gemm, "gemm", [("BM", ["16"]), ("ACT", ["bf16"]), ("WARPS", ["4", "8"])]) == [("ACT", ["bf16"])]
     line = ops.line_of("a X=1 then b with S=max(1, min(N, 2)), T=N / 2 when N == 4 || N > 9", "f")
     assert line.sizes == (("S", "max(1, min(N, 2))"), ("T", "N / 2")) and line.extended({"N": 4})["T"] == 2
-    for path in sorted(ops.folder().glob("*.hexc")):  # all can be read
+    for path in sorted(ops.folder().glob("*.hexc")):  # all can be parsed
         if "//: op" in path.read_text():
             assert ops.read(path.stem).kernel(), path
 
 
 def test_measurer():
-    """One process for many jobs; another where it ended, was too slow or died."""
+    """One process for many jobs; another if it ended, timed out or died."""
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder, "measure")
         script.write_text("""import os, sys, time
@@ -267,7 +270,7 @@ for line in sys.stdin:
         assert first[0] == second[0] == 0 and first[1].split()[2] == "1" and first[1].split()[1] == second[1].split()[1]
         assert m.run(["3"], 5) == (3, "", "bad\n") and m.run(["c"], 5)[0] == 0 and m.begun == 2
         assert m.run(["sleep"], 0.3)[0] == 124 and m.run(["c"], 5)[0] == 0 and m.begun == 3
-            # it may have ended behind the job before: one that dies is tried once more
+            # it may have ended after the previous job: a job whose process dies runs once more
         assert m.run(["die"], 5)[0] == -9 and m.run(["c"], 5)[0] == 0 and m.begun == 5
         m.end()
         assert m.run(["c"], 5)[0] == 0 and m.begun == 6
@@ -286,7 +289,8 @@ def test_study():
     assert report.spearman([(1, 10), (2, 20), (3, 30)]) == 1 and report.spearman([(1, 3), (2, 2), (3, 1)]) == -1
 
 
-# ---- the clock ----------------------------------------------------------------------------------------------------------
+# ---- the static model
+# -------------------------------------------------------------------------------------------------------
 
 
 def op(text, stall=1, writes=7, reads=7, waits=(), yields=False):
@@ -295,7 +299,7 @@ def op(text, stall=1, writes=7, reads=7, waits=(), yields=False):
 
 
 def turn(body, warps, blocks=1, arch="sm_80"):
-    """Cycles of a turn, over many."""
+    """Cycles per iteration, over many."""
     chip = clock.CHIPS[arch]
     code = [*body, op("EXIT")]
     took = [clock.cycles(code, (0, len(body)), n, blocks, warps, chip)[0] for n in (1000, 3000)]
@@ -314,16 +318,16 @@ def test_clock():
     near(turn([product] * 16, 8), 256)
     near(turn([product] * 16, 4, blocks=2), 256)
     near(turn([product] * 16, 1, arch="sm_86"), 256)
-    # in a chain each waits 4 cycles; two warps fill each other's gaps, four have the pipe of 16 lanes full
+    # in a chain each waits 4 cycles; two warps fill each other's gaps, four saturate the pipe of 16 lanes
     add = op("FFMA R0, R1, R2, R0", stall=4)
     near(turn([add] * 8, 4), 32)
     near(turn([add] * 8, 8), 32)
     near(turn([add] * 8, 16), 64)
-    # a load's result comes after its 4 wavefronts and the latency, and there is one path for all
+    # a load's result comes after its 4 wavefronts and the latency; all share one data path
     load = [op("LDS.128 R0, [R4]", writes=0), op("FADD R0, R0, R1", stall=4, waits=(0,))]
     near(turn(load, 1), 4 + 29 + 4)
     near(turn(load * 8, 32), 8 * 32 * 4)
-    # groups of copies: with one left on its way, a turn waits for the copy of the turn before only
+    # copy groups: with one in flight, an iteration waits only for the copy of the previous iteration
     wait = [op("LDGSTS.E.128 [R0], [R2]"), op("LDGDEPBAR", writes=0), op("DEPBAR.LE SB0, 0x0", stall=4)]
     later = [*wait[:2], op("DEPBAR.LE SB0, 0x1", stall=4)]
     assert turn(wait, 1) > 262 > 2 * turn(later, 1) * 0.9, (turn(wait, 1), turn(later, 1))
@@ -332,7 +336,7 @@ def test_clock():
 
 
 def test_clock_of_code():
-    # control codes of sm_80, taken apart by hand
+    # control codes of sm_80, decoded by hand
     x = decode("", "MOV", "R1, c[0x0][0x28]", 0x000fc400000000ff << 64)
     assert (x.stall, x.yields, x.writes, x.reads, x.waits) == (2, True, 7, 7, ()), x
     x = decode("", "LDG.E", "R0, [R2]", 0x000ea2000c1e1900 << 64)  # barrier 2 is set
@@ -365,7 +369,7 @@ def test_clock_of_code():
     assert clock.resident(clock.CHIPS["sm_80"], 128, 129, 0) == 3
 
 
-# a kernel with roles: a producer of two copies a turn, consumers of four products, a ring of three stages
+# a warp-specialized kernel: a producer of two copies per iteration, consumers of four MMAs, three stages
 ROLES = """
  SYNCS.EXCH.64 URZ, [UR8], UR4|SYNCS.EXCH.64 URZ, [UR8+0x8], UR4|SYNCS.EXCH.64 URZ, [UR8+0x10], UR4
  SYNCS.EXCH.64 URZ, [UR8+0x20], UR6|SYNCS.EXCH.64 URZ, [UR8+0x28], UR6|SYNCS.EXCH.64 URZ, [UR8+0x30], UR6
@@ -411,10 +415,10 @@ def roles_code(text=ROLES):
 def test_clock_of_roles():
     code, labels = roles_code()
     shape = clock_roles.shape_of(code, labels)
-    # blocks out of line, behind the EXIT, are no loops; the ring has the three barriers that stand in a row
+    # out-of-line blocks, after the EXIT, are no loops; the ring has the three consecutive barriers
     assert (shape.stages, shape.bulk, shape.lag, shape.outer) == (3, 2, 1, None), shape
     assert code[shape.consume[0]].op.startswith("SYNCS.PHASECHK") and shape.consume[0] == labels[".L_x_14"]
-    # the shortest way to the end that stores
+    # the shortest path to the end that stores
     path = clock_roles.way(code, labels, shape.consume[1], labels[".L_x_3"], clock_roles.STORES)
     assert [code[i].base for i in path] == ["BRA", "STG", "BRA"], path
     assert clock_roles.roles_of("roles2 4+2x4 warps; wgmma") == clock_roles.Roles(4, 2, 4)
@@ -427,25 +431,25 @@ def test_clock_of_roles():
         return (took[1] - took[0]) / 200 / roles.teams
 
     chip, one = clock.CHIPS["sm_90a"], clock_roles.Roles(4, 1, 4)
-    # 64x64x16 is 32 cycles of each sub-core; four of them
+    # 64x64x16 takes 32 cycles of each sub-core; four of them
     assert abs(turn(0, one) - 128) < 7, turn(0, one)
     assert abs(turn(0, clock_roles.Roles(4, 2, 4)) - 128) < 7
     assert abs(turn(0, clock_roles.Roles(4, 1, 8)) - 256) < 13
-    # L2 hands a multiprocessor 38.8 bytes a cycle
+    # L2 delivers 38.8 bytes per cycle to a multiprocessor
     assert abs(turn(38800, one) - 1000) < 100, turn(38800, one)
-    # a turn's bytes come later than what is multiplied meanwhile: fewer stages hide less of it
+    # an iteration's bytes arrive later than its MMAs end: fewer stages hide less of it
     two = ROLES.replace("|SYNCS.EXCH.64 URZ, [UR8+0x10], UR4", "").replace("|SYNCS.EXCH.64 URZ, [UR8+0x30], UR6", "")
     assert clock_roles.shape_of(*roles_code(two)).stages == 2
     assert turn(4096, one, two) > 1.2 * turn(4096, one), (turn(4096, one, two), turn(4096, one))
-    # without a ring's barriers, or without products, it says so
+    # without mbarriers, or without MMAs, it reports that
     assert "no loops of their own" in clock_roles.shape_of(*roles_code(ROLES.replace("HGMMA", "FFMA")))
 
 
 def test_rates():
-    """The clock's table says what the simulator's says, where both speak of the same."""
+    """The static model's table agrees with the simulator's on common entries."""
     text = Path("lib/sim/launch/rates.def").read_text()
     for cc, int32, f32, f16, f64, mufu in re.findall(r"RATE\((\d+), +(\d+), +(\d+), +(\d+), +(\d+), +(\d+)", text):
-        if int(cc) >= 100: # no clock: their machine code has not been read
+        if int(cc) >= 100: # not modelled: their machine code has not been decoded
             continue
         chip = clock.CHIPS["sm_90a" if cc == "90" else "sm_" + cc]
         assert (chip.int32, chip.f32, chip.f16, chip.f64, chip.mufu) == tuple(map(int, (int32, f32, f16, f64, mufu))), cc
@@ -470,8 +474,8 @@ def test_store():
         assert store.sweep(key, "q.hexc") == number != store.sweep({**key, "driver": "2"}, "p.hexc")
         at, ok = ("M=1", "BM=64", 0), {"state": "ok", "us": [1.0]}
         assert store.add_sample(number, at, 0, {"state": "trouble", "why": "no memory"}, "h", 0)
-        assert store.add_sample(number, at, 0, ok, "h", 0)  # trouble of the machine does not stay
-        assert not store.add_sample(number, at, 0, {**ok, "us": [2.0]}, "other", 0)  # what came first counts
+        assert store.add_sample(number, at, 0, ok, "h", 0)  # an error of the machine is replaced
+        assert not store.add_sample(number, at, 0, {**ok, "us": [2.0]}, "other", 0)  # the first result counts
         assert [found["us"] for _, _, found in store.samples(number)] == [[1.0]]
         assert [host for _, host, _, _ in store.log(number)] == ["h", "h"]
         store.close()
@@ -495,7 +499,7 @@ def test_names():
 
 
 class Page(HTMLParser):
-    """Counts tags; every one that is opened is closed."""
+    """Counts tags; every opened one is closed."""
 
     def __init__(self):
         super().__init__()
@@ -517,7 +521,7 @@ class Page(HTMLParser):
 
 
 def check_page(path):
-    """A report is whole, fetches nothing, and has its plots."""
+    """A report is complete, has no external resources, and has its plots."""
     page = Page()
     text = Path(path).read_text()
     page.feed(text)

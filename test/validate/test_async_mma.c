@@ -187,11 +187,14 @@ before_the_loop(Kernel *k)
 }
 
 static const Corruption begun[] = {
-	{ "a sum from 1", from_one, "is not known to be zeros" },
-	{ "from the second turn on", another_turn, "in another turn than the first" },
-	{ "in each turn", each_turn, "in another turn than the first" },
-	{ "by the loop's end", of_another_counter, "in another turn than the first" },
-	{ "a sum that no loop carries", before_the_loop, "is not known to be zeros" },
+	{ "a sum from 1", from_one, "the accumulator that it discards is not known to be zero" },
+	{ "from the second turn on", another_turn, "discards its accumulator in an iteration other than "
+	                                           "the first" },
+	{ "in each turn", each_turn, "discards its accumulator in an iteration other than the first" },
+	{ "by the loop's end", of_another_counter, "discards its accumulator in an iteration other than "
+	                                           "the first" },
+	{ "a sum that no loop carries", before_the_loop, "the accumulator that it discards is not known to "
+	                                                 "be zero" },
 };
 
 TEST_EACH(begins, COUNT_OF(begun))
@@ -307,7 +310,7 @@ expects_nothing(Kernel *k)
 	IMM_SET(another(k), expect, 0);
 }
 
-static const char hidden[] = "no proxy stands between what lanes of producers store and their arrival";
+static const char hidden[] = "no proxy fence between stores of producer warps and their mbarrier arrive";
 static const Corruption told[] = {
 	{ "no proxy", no_proxy, hidden },
 	{ "a proxy behind the arrival", late_proxy, hidden },

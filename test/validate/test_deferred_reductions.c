@@ -186,13 +186,16 @@ whole_of_one_lane(Kernel *k)
 
 static const Corruption cases[] = {
 #define C(fn, says) { #fn, fn, says }
-	C(lanes_turned, "reshape, lane 1 of warp 0, register 0: the operand's (0,0,2,0) is not at hand"),
+	C(lanes_turned, "reshape, lane 1 of warp 0, register 0: the operand's (0,0,2,0) is not held by the "
+	                "thread"),
 	C(part_of_one, "reshape, lane 0 of warp 0, register 1: both (0,1) and (8,0) are here"),
-	C(rows_turned, "broadcast, lane 4 of warp 0, register 0: the operand's (2,0) is not at hand"),
-	C(no_way, "reduce_sum: no way was chosen"),
+	C(rows_turned, "broadcast, lane 4 of warp 0, register 0: the operand's (2,0) is not held by the "
+	               "thread"),
+	C(no_way, "reduce_sum: no lowering was chosen"),
 	C(registers_left_out, "reshape, lane 0 of warp 0, register 0: both (0,0,0,0) and (0,1,0,0) are here"),
-	C(carried_elsewhere, "for, lane 0 of warp 0, register 1: one operand has (8,0) here, another (1,0)"),
-	C(whole_of_one_lane, "term 0 of result (1,0) comes 0 times"),
+	C(carried_elsewhere, "for, lane 0 of warp 0, register 1: one operand has (8,0) here, the other has "
+	                     "(1,0)"),
+	C(whole_of_one_lane, "term 0 of result (1,0) is included 0 times; expected once"),
 #undef C
 };
 

@@ -338,8 +338,8 @@ unmasked_in_front(Kernel *k)
 	op_unlink(o);
 }
 
-#define ENDS "there is no "
-#define GOES_ON "the rest does not go on where"
+#define ENDS "is missing or different in the unmasked loop"
+#define GOES_ON "the remainder loop does not start where the unmasked loop ends"
 static const struct {
 	Corruption change;
 	bool window;
@@ -351,25 +351,25 @@ static const struct {
 	C(condition_left_out, GOES_ON),
 	C(other_condition, ENDS),
 	C(wrapped_condition, ENDS),
-	C(least_is_most, "may go on beyond the end"),
+	C(least_is_most, "the unmasked loop may run past the end"),
 	C(from_the_start, GOES_ON),
 	C(turn_left_out, GOES_ON),
 	C(from_the_end, GOES_ON),
 	C(rounded_down, GOES_ON),
 	C(other_step, GOES_ON),
-	C(ring_from_the_start, "the rest does not go on with what was carried"),
-	C(sums_from_the_start, "the rest does not go on with what was carried"),
-	C(crossed, "the rest does not go on with what was carried"),
-	C(no_rest, "nobody does the rest"),
-	C(no_clear, "the rest of no loop"),
+	C(ring_from_the_start, "the remainder loop does not continue with the carried values"),
+	C(sums_from_the_start, "the remainder loop does not continue with the carried values"),
+	C(crossed, "the remainder loop does not continue with the carried values"),
+	C(no_rest, "the remainder loop is missing"),
+	C(no_clear, "split loop: a remainder loop without a main loop"),
 	C(other_arithmetic, ENDS),
 	C(other_operand, ENDS),
 	C(no_barrier, ENDS),
-	C(no_copies, "an if goes another way"),
+	C(no_copies, "an `if` takes another path"),
 	C(copy_left_out, ENDS),
 	C(later_copy, ENDS),
 	C(narrower, ENDS),
-	C(carried_on_crossed, "without masks something else is carried on"),
+	C(carried_on_crossed, "the unmasked loop carries a different value"),
 	C(tighter_mask, ENDS),
 	C(tighter_comparison, ENDS),
 	C(other_choice, ENDS),
@@ -381,8 +381,8 @@ static const struct {
 	C(no_turns_in_front, GOES_ON),
 	C(beyond_the_end, "split loop: "),
 	C(unmasked_in_front, ENDS),
-	C(no_clear, "nobody does the rest"),
-	C(ring_from_the_start, "the rest does not go on with what was carried"),
+	C(no_clear, "the remainder loop is missing"),
+	C(ring_from_the_start, "the remainder loop does not continue with the carried values"),
 #undef C
 };
 
@@ -453,7 +453,7 @@ later_part(Kernel *k)
 /* A condition that the program has made of other elements than those it chooses between. */
 TEST(reshaped_condition)
 {
-	static const Corruption later = { "later_part", later_part, "without masks, there is no select" };
+	static const Corruption later = { "later_part", later_part, "split loop: select of line" };
 	Kernel *k = infer_solved(&arena,
 	                         "kernel t(X: f32[N, 32], S: out f32[64, 32])\n{\n    grid(1);\n"
 	                         "    var t: register f32[64, 32] = 0;\n"
@@ -473,7 +473,7 @@ TEST(reshaped_condition)
 TEST(masks_of_quotients)
 {
 	static const Corruption wrong[] = {
-		{ "step_further", step_further, "without masks, there is no mask" },
+		{ "step_further", step_further, "split loop: mask of line" },
 		{ "tighter_mask", tighter_mask, ENDS },
 	};
 

@@ -168,16 +168,23 @@ any_store(Kernel *k)
 }
 
 static const Corruption corruption[] = {
-	{ "an arrival at the own block only", own_only, "they are not told" },
-	{ "the last arrival at the own block only", last_own_only, "they are not told" },
-	{ "an arrival at another block only", other_only, "at some blocks" },
-	{ "one arrival ends a phase", one_arrival, "each block of the cluster has arrived" },
-	{ "a copy that differs goes to all", wrong_copy, "different tiles for all" },
-	{ "boxes that are not shared out", whole_boxes, "shared out evenly" },
-	{ "along the axis of one block", other_axis, "along that axis" },
+	{ "an arrival at the own block only", own_only, "other blocks overwrite the data read here; no "
+	                                                "arrive signals them" },
+	{ "the last arrival at the own block only", last_own_only, "other blocks overwrite the data read "
+	                                                           "here; no arrive signals them" },
+	{ "an arrival at another block only", other_only, "arrives at only some blocks of the cluster, or "
+	                                                  "expects copies from only some" },
+	{ "one arrival ends a phase", one_arrival, "a phase does not complete when each block of the "
+	                                           "cluster has arrived" },
+	{ "a copy that differs goes to all", wrong_copy, "blocks of a cluster multicast different tiles" },
+	{ "boxes that are not shared out", whole_boxes, "its TMA boxes cannot be distributed evenly over "
+	                                                "the blocks" },
+	{ "along the axis of one block", other_axis, "not a TMA tensor copy, or not all blocks of the "
+	                                             "cluster are along that axis" },
 	{ "no wait in front of the copy", no_leave, "overwrites" },
-	{ "turns that depend on the block", uneven_loop, "equally often" },
-	{ "a store without a block", any_store, "has not would store" },
+	{ "turns that depend on the block", uneven_loop, "not all blocks of a cluster execute this equally "
+	                                                 "often" },
+	{ "a store without a block", any_store, "a block outside the grid would store" },
 };
 
 TEST_EACH(rejected, COUNT_OF(corruption))

@@ -168,23 +168,23 @@ other_operand(Kernel *k)
 
 static const Corruption cases[] = {
 #define C(fn, says) { #fn, fn, says }
-	C(this_turn, "what was made ahead is of another turn"),
-	C(second_buffer_first, "what was made ahead is of another turn"),
-	C(row_further, "what was made ahead is another tile"),
-	C(other_tile, "what was made ahead is another tile"),
-	C(crossed, "one operand has (0,8) here, another (8,0)"),
-	C(of_no_loop, "what was begun is no carried value"),
-	C(other_width, "what was made ahead is another tile"),
+	C(this_turn, "the prefetched fragment belongs to another iteration"),
+	C(second_buffer_first, "the prefetched fragment belongs to another iteration"),
+	C(row_further, "the prefetched fragment belongs to another tile"),
+	C(other_tile, "the prefetched fragment belongs to another tile"),
+	C(crossed, "one operand has (0,8) here, the other has (8,0)"),
+	C(of_no_loop, "the prefetched fragment is not a carried value"),
+	C(other_width, "the prefetched fragment belongs to another tile"),
 	C(no_barrier, "prefetched fragment read before its wait"),
 	C(no_wait, "prefetched fragment read before its wait"),
 	C(barrier_too_early, "prefetched fragment read before its wait"),
-	C(gap, "positions from 16 on are multiplied by no one"),
-	C(step_left_out, "positions from 16 on are multiplied by no one"),
-	C(twice, "positions from 16 on are multiplied by no one"),
+	C(gap, "positions from 16 on are never multiplied"),
+	C(step_left_out, "positions from 16 on are never multiplied"),
+	C(twice, "positions from 16 on are never multiplied"),
 	C(beyond, "positions 16 to 48 of 32"),
-	C(all_and_a_part, "positions before 16 are multiplied by no one"),
-	C(from_nothing, "are multiplied by no one"),
-	C(other_operand, "are multiplied by no one"),
+	C(all_and_a_part, "positions before 16 are never multiplied"),
+	C(from_nothing, "are never multiplied"),
+	C(other_operand, "are never multiplied"),
 #undef C
 };
 

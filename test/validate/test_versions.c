@@ -97,12 +97,14 @@ static const struct {
 	Corruption change;
 } cases[] = {
 #define C(source, fn, says) { source, { #fn, fn, says } }
-	C(ROWS, half_the_multiple, "nothing says that the tile begins at a multiple of the 8 elements"),
-	C(ROWS, other_rest, "nothing says that the tile begins at a multiple of the 8 elements"),
-	C(ROWS, other_size, "nothing says that the tile begins at a multiple of the 8 elements"),
-	C(ROWS, the_contrary, "nothing says that the tile begins at a multiple of the 8 elements"),
-	C(ROWS, versions_changed, "nothing says that the tile begins at a multiple of the 8 elements"),
-	C(ROWS, view_in_front, "nothing says that the tile begins at a multiple of the 8 elements"),
+	C(ROWS, half_the_multiple, "the tile is not known to start at a multiple of the 8 elements per "
+	                           "access"),
+	C(ROWS, other_rest, "the tile is not known to start at a multiple of the 8 elements per access"),
+	C(ROWS, other_size, "the tile is not known to start at a multiple of the 8 elements per access"),
+	C(ROWS, the_contrary, "the tile is not known to start at a multiple of the 8 elements per access"),
+	C(ROWS, versions_changed, "the tile is not known to start at a multiple of the 8 elements per "
+	                          "access"),
+	C(ROWS, view_in_front, "the tile is not known to start at a multiple of the 8 elements per access"),
 	C(LINE, less_room, "an access of 4 elements may reach past the end of the tensor"),
 	C(LINE, room_elsewhere, "an access of 4 elements may reach past the end of the tensor"),
 	C(LINE, room_behind, "an access of 4 elements may reach past the end of the tensor"),

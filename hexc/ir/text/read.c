@@ -171,7 +171,7 @@ want_box(IrReader *r, TensorMap *m)
 		return false;
 	do {
 		if (m->rank == MAP_RANK_MAX)
-			return read_error(r, "more than %d dims of a map", MAP_RANK_MAX);
+			return read_error(r, "more than %d dimensions of a tensor map", MAP_RANK_MAX);
 		if (!want_int(r, 1, INT32_MAX, &m->box[m->rank++]))
 			return false;
 	} while (read_sign(r, ","));
@@ -262,7 +262,7 @@ read_item(IrReader *r, Header *h)
 	if (read_word(r, "const"))
 		return read_constant(r, h);
 	if (read_word(r, "param"))
-		return h->grid || h->body ? read_error(r, "a parameter behind the grid") : read_param(r, h);
+		return h->grid || h->body ? read_error(r, "a parameter after the grid") : read_param(r, h);
 	if (read_word(r, "assume"))
 		return read_assume(r, h);
 	if (!h->grid && !h->body && read_word(r, "grid")) {
@@ -323,7 +323,7 @@ read_kernel(IrReader *r)
 		if (!read_item(r, &h))
 			return false;
 	if (!h.body)
-		return read_error(r, "a kernel without a body");
+		return read_error(r, "missing kernel body");
 	if (!h.grid)
 		r->k->grid = NULL;
 	if (!read_late(r, &h))
@@ -350,7 +350,7 @@ kernel_read(Unit *u, const char *text, size_t n)
 	IrReader r = { .u = u, .arena = u->arena, .s = text, .n = n };
 
 	read_start(&r);
-	if (!read_kernel(&r) || (!read_end(&r) && !read_error(&r, "something behind the kernel")))
+	if (!read_kernel(&r) || (!read_end(&r) && !read_error(&r, "unexpected text after the kernel")))
 		return NULL;
 	return r.k;
 }

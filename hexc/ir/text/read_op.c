@@ -47,7 +47,7 @@ want_op_code(IrReader *r, OpCode *code)
 	if (*code != O_none)
 		return true;
 	r->at = at;
-	return read_error(r, "there is no op '%.40s'", name);
+	return read_error(r, "unknown op '%.40s'", name);
 }
 
 /* Is there a value on the same line? One on the next line would be a result. */

@@ -135,15 +135,15 @@ want_quoted(IrReader *r, const char **out)
 				c = (char)(hex_digit(e[1]) * 16 + hex_digit(e[2]));
 				r->at += 3;
 			} else {
-				return read_error(r, "unknown escape");
+				return read_error(r, "unknown escape sequence");
 			}
 		}
 		if (c == '\0')
-			return read_error(r, "a zero byte in a string");
+			return read_error(r, "NUL byte in a string");
 		text_add(&t, &c, 1);
 	}
 	*out = t.s ? t.s : "";
-	return r->at < r->n && r->s[r->at] == '"' ? r->at++, true : read_error(r, "unclosed string");
+	return r->at < r->n && r->s[r->at] == '"' ? r->at++, true : read_error(r, "unterminated string");
 }
 
 const char *
@@ -198,7 +198,7 @@ want_int(IrReader *r, int64_t lo, int64_t hi, int64_t *out)
 		uint64_t d = (uint64_t)(r->s[r->at] - '0');
 		if (x > (most - d) / 10) {
 			r->at = start;
-			return read_error(r, "a number too large");
+			return read_error(r, "number too large");
 		}
 		x = x * 10 + d;
 	}
@@ -221,7 +221,7 @@ want_float(IrReader *r, double *out)
 	blanks(r);
 	n = text_read_float(r->s + r->at, r->n - r->at, out);
 	if (r->bad || n == 0)
-		return read_error(r, "expected a float as the printer writes it");
+		return read_error(r, "expected a float in the printer's form");
 	r->at += n;
 	return true;
 }
@@ -341,7 +341,7 @@ want_type(IrReader *r, Type *out)
 		return false;
 	while (!read_sign(r, "]")) {
 		if (out->rank == DIM_MAX)
-			return read_error(r, "more than %d dims", DIM_MAX);
+			return read_error(r, "more than %d dimensions", DIM_MAX);
 		if (out->rank && !want_sign(r, ","))
 			return false;
 		if (read_sign(r, "?"))

@@ -21,7 +21,7 @@ verify_error(Verify *v, const Op *o, const char *what)
 		                                                     "%s",
 		                 v->after, v->k->name ? v->k->name : "?", o ? "op " : "", op, what);
 	else if (v->ok)
-		diag_error(v->k->unit->diag, src, "broken IR: kernel %s: %s%s: %s",
+		diag_error(v->k->unit->diag, src, "invalid IR: kernel %s: %s%s: %s",
 		           v->k->name ? v->k->name : "?", o ? "op " : "", op, what);
 	v->ok = false;
 	return false;
@@ -42,7 +42,7 @@ define(Verify *v, const Op *o, const Val *x, const Op *def, const Block *b, int 
 	if (x->id == 0 || x->id > v->k->nval || v->used[x->id])
 		return verify_error(v, o, arena_printf(a, "id %%%u is used twice or out of range", id));
 	if (x->def != def || x->block != b || x->index != index)
-		return verify_error(v, o, arena_printf(a, "value %%%u points to another place", id));
+		return verify_error(v, o, arena_printf(a, "value %%%u has a wrong back-reference", id));
 	bad = type_check(a, &x->type, v->k->warps);
 	if (bad)
 		return verify_error(v, o, arena_printf(a, "value %%%u: %s", id, bad));
@@ -82,14 +82,15 @@ verify_counts(Verify *v, const Op *o)
 	int nblk = 0;
 
 	if (o->code <= O_none || o->code >= O_COUNT)
-		return verify_error(v, NULL, "an op has no code");
+		return verify_error(v, NULL, "an op has an invalid code");
 	info = &op_info[o->code];
 	if (o->code == O_for || o->code == O_if || o->code == O_roles)
 		nblk = o->code == O_for ? 1 : 2;
 	if (o->nin < 0 || o->nout < 0 || (info->nin != V && info->nin != o->nin))
-		return verify_error(v, o, arena_printf(a, "%d operands, not %d", o->nin, info->nin));
+		return verify_error(v, o, arena_printf(a, "%d operands; expected %d", o->nin, info->nin));
 	if (info->nout != V && info->nout != o->nout)
-		return verify_error(v, o, arena_printf(a, "%d results, not %d", o->nout, info->nout));
+		return verify_error(v, o, arena_printf(a, "%d results; expected %d",
+		                                       o->nout, info->nout));
 	for (int r = 0; r < 2; r++) {
 		if ((o->blk[r] != NULL) != (r < nblk))
 			return verify_error(v, o, "wrong number of regions");
@@ -168,7 +169,7 @@ verify_op(Verify *v, const Op *o)
 		if (o->blk[r] && !verify_block(v, o->blk[r], o))
 			return false;
 	if (!op_is(o, F_BIT_ORDER) && has_bit_order(o))
-		return verify_error(v, o, "it takes tiles in natural order only");
+		return verify_error(v, o, "requires tiles in row-major order");
 	bad = rule[o->code].fn(v->k->unit->arena, o);
 	if (!bad)
 		bad = verify_types(v->k->unit->arena, o);
@@ -189,9 +190,9 @@ verify_links(Verify *v, const Block *b, const Op *owner)
 
 	for (const Op *o = b->first; o; prev = o, o = o->next)
 		if (o->prev != prev || o->parent != b)
-			return verify_error(v, owner, "the list of ops is torn");
+			return verify_error(v, owner, "the list of ops is inconsistent");
 	if (b->last != prev)
-		return verify_error(v, owner, "the list of ops is torn");
+		return verify_error(v, owner, "the list of ops is inconsistent");
 	if (!prev || prev->code != O_yield)
 		return verify_error(v, owner, "a block does not end in yield");
 	return true;
@@ -207,7 +208,7 @@ verify_block(Verify *v, const Block *b, const Op *owner)
 			return false;
 	for (const Op *o = b->first; o; o = o->next) {
 		if (o->code == O_yield && o != b->last)
-			return verify_error(v, o, "not the last of its block");
+			return verify_error(v, o, "not the last op of its block");
 		if (!verify_op(v, o))
 			return false;
 	}
@@ -249,7 +250,7 @@ verify_params(Verify *v)
 		    (p->kind == P_size && p->val->type.dtype != D_i64))
 			return verify_error(v, NULL, "a parameter's type does not fit its kind");
 		if (p->kind != P_tensor && (p->mult < 0 || p->lo > p->hi))
-			return verify_error(v, NULL, "a parameter's facts contradict each other");
+			return verify_error(v, NULL, "a parameter's range attributes contradict each other");
 	}
 	return true;
 }
@@ -261,19 +262,20 @@ verify_map(Verify *v, const TensorMap *m)
 {
 	if (m->param < 0 || m->param >= v->k->nparam || v->k->param[m->param].kind != P_tensor ||
 	    m->rank < 1 || m->rank > MAP_RANK_MAX)
-		return verify_error(v, NULL, "a map of no tensor, or of more than 5 dims");
+		return verify_error(v, NULL, "a tensor map without a tensor, or of more than 5 dimensions");
 	for (int d = 0; d < m->rank; d++) {
-		if (!use(v, NULL, m->size[d], "a map's size") ||
-		    (d && !use(v, NULL, m->stride[d], "a map's stride")))
+		if (!use(v, NULL, m->size[d], "a tensor map's size") ||
+		    (d && !use(v, NULL, m->stride[d], "a tensor map's stride")))
 			return false;
 		if (!index_scalar(m->size[d]) || (d && !index_scalar(m->stride[d])))
-			return verify_error(v, NULL, "a map's size or stride is not an i64 scalar");
+			return verify_error(v, NULL, "a tensor map's size or stride is not an i64 scalar");
 		if (m->box[d] < 1 || m->box[d] > 256)
-			return verify_error(v, NULL, "a map's box is not 1 to 256 along each dim");
+			return verify_error(v, NULL, "a tensor map's box is not 1 to 256 elements in each "
+			                             "dimension");
 	}
 	if ((m->swizzle != 0 && m->swizzle != 32 && m->swizzle != 64 && m->swizzle != 128) ||
 	    (m->l2 != 0 && m->l2 != 64 && m->l2 != 128 && m->l2 != 256))
-		return verify_error(v, NULL, "a map has no such swizzle or L2 promotion");
+		return verify_error(v, NULL, "a tensor map has an invalid swizzle or L2 promotion");
 	return true;
 }
 
@@ -313,15 +315,15 @@ verify_grid(Verify *v)
 	Op *y;
 
 	if (!k->grid || k->grid->owner || k->grid->narg)
-		return verify_error(v, NULL, "no grid block, or one with an owner or arguments");
+		return verify_error(v, NULL, "the grid block is missing, or has an owner or arguments");
 	if (!verify_block(v, k->grid, NULL))
 		return false;
 	y = k->grid->last;
 	if (y->nin != 3)
-		return verify_error(v, y, "the grid yields x, y and z");
+		return verify_error(v, y, "the grid must yield x, y and z");
 	for (int i = 0; i < 3; i++)
 		if (!index_scalar(y->in[i]))
-			return verify_error(v, y, "the grid yields i64 scalars");
+			return verify_error(v, y, "the grid must yield i64 scalars");
 	for (int i = 0; i < k->nassume; i++) {
 		const Val *c = k->assume[i].cond;
 		if (!use(v, NULL, c, "an assumption"))
@@ -333,7 +335,7 @@ verify_grid(Verify *v)
 		const Op *o = walk_next(&w);
 		if (!op_is(o, F_PURE | F_TERM) || o->code == O_block_id || o->code == O_linear_block_id ||
 		    o->code == O_block_in_grid)
-			return verify_error(v, o, "the grid block only computes");
+			return verify_error(v, o, "the grid block has an op with side effects");
 		for (int i = 0; i < o->nout; i++)
 			v->seen[o->out[i]->id] = NULL;
 	}
@@ -355,17 +357,18 @@ kernel_verify(Kernel *k, const char *after)
 	if (k->cluster[0] < 1 || k->cluster[1] < 1 || k->cluster[2] < 1)
 		return verify_error(&v, NULL, "a cluster without blocks");
 	if (k->launch_registers < 0 || k->launch_registers > LANE_REGISTERS)
-		return verify_error(&v, NULL, "a lane has not that many registers");
+		return verify_error(&v, NULL, "the register limit per thread is out of range");
 	if (k->order.group < 0 || k->order.group > GROUP_MOST ||
 	    (k->order.group && (k->order.fast < 0 || k->order.fast >= k->order.slow || k->order.slow > 2)))
 		return verify_error(&v, NULL,
-		                    "the order of blocks is no group of 1 to 1024 in two dims of the grid");
+		                    "the raster order is not a group of 1 to 1024 blocks in two grid "
+		                    "dimensions");
 	if (!k->body || !verify_params(&v) || !verify_grid(&v))
-		return verify_error(&v, NULL, "no body");
+		return verify_error(&v, NULL, "missing body");
 	if (!verify_block(&v, k->body, NULL) || !verify_sizes(&v) || !verify_maps(&v))
 		return false;
 	if (k->body->last->nin != 0)
-		return verify_error(&v, k->body->last, "the body yields nothing");
+		return verify_error(&v, k->body->last, "the body must not yield values");
 	bad = role_rules(k, &at);
 	return !bad || verify_error(&v, at, bad);
 }

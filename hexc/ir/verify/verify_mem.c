@@ -54,7 +54,7 @@ check_gather(const Op *o)
 	bool first = true;
 
 	if (view_source(o)->def && view_gather_dim(view_source(o)->def) >= 0)
-		return "a part of what indices have chosen";
+		return "a slice of an indexed view";
 	for (int d = 0; d < view_source(o)->type.rank; d++) {
 		const Type *x = &view_start(o, d)->type;
 
@@ -63,10 +63,10 @@ check_gather(const Op *o)
 		if (!is_whole(view_source(o), d))
 			return "indexed view of a view";
 		if (first == (IMM(o, dropped) >> d & 1))
-			return "of the dims with indices not the first alone stays";
+			return "of the indexed dimensions, only the first may remain";
 		first = false;
 		if (!broadcasts(o, x))
-			return "indices whose shape does not broadcast to the result's";
+			return "the indices' shape does not broadcast to the result's";
 		for (int i = 0; i < x->rank; i++)
 			all[i] = max64(all[i], x->shape[i]);
 	}
@@ -124,11 +124,11 @@ check_longer(const Op *o)
 	int64_t start;
 
 	if (view_source(o)->def && view_source(o)->def->code == O_view && view_is_longer(view_source(o)->def))
-		return "a part of a view that is longer than its operand";
+		return "a slice of a view that is longer than its operand";
 	for (int d = 0; d < o->out[0]->type.rank; d++)
 		if (view_within(o, d) < o->out[0]->type.shape[d] &&
 		    (!val_is_const(view_start(o, view_operand_dim(o, d)), &start) || start))
-			return "it is longer than its operand, and does not start where that does";
+			return "longer than its operand, and does not start at its start";
 	return NULL;
 }
 
@@ -143,14 +143,14 @@ check_steps(const Op *o)
 		int at = view_result_dim(o, d);
 
 		if (view_step(o, d) < 1 || view_step(o, d) > most / (at < 0 ? 1 : o->out[0]->type.shape[at]))
-			return "a step that is not positive, or leads too far";
+			return "a step is not positive, or too large";
 		if (view_step(o, d) > 1 && (view_source(o)->def || view_source(o)->type.space != S_global))
-			return "steps through what is no tensor";
+			return "steps on an operand that is not a tensor";
 		if (view_step(o, d) > 1 && (at < 0 || view_gathers(o, d)))
-			return "steps along a dim of which the view has one element, or indices";
+			return "steps along a dimension with one element or with indices";
 		if (view_source(o)->def && view_has_steps(view_source(o)->def) &&
 		    (at < 0 || !val_is_const(view_start(o, d), &start) || start))
-			return "a part of a view with steps";
+			return "a slice of a view with steps";
 	}
 	return NULL;
 }
@@ -163,22 +163,22 @@ shape_view(Arena *a, const Op *o)
 	int kept = 0;
 
 	if (o->nin && is_barriers(view_source(o)))
-		return "of barriers nothing is viewed";
+		return "mbarriers cannot be viewed";
 	if (o->nin < 1 || (x->space != S_global && x->space != S_shared) || x->space != t->space ||
 	    x->dtype != t->dtype || !is_memory(t))
-		return "not a static tile in the memory of its operand";
+		return "not a static tile in the memory space of its operand";
 	if (o->nin != IN_view_start + x->rank)
-		return arena_printf(a, "%d starts for %d dims", o->nin - IN_view_start, x->rank);
+		return arena_printf(a, "%d starts for %d dimensions", o->nin - IN_view_start, x->rank);
 	for (int i = 1; i < o->nin; i++)
 		if (!is_index(o->in[i]) && !is_indices(o->in[i]))
 			return "a start is neither an i64 scalar nor a tile of indices";
 	if (IMM(o, dropped) < 0 || IMM(o, dropped) >= (int64_t)1 << x->rank)
-		return "dropped dims out of range";
+		return "dropped dimensions out of range";
 	for (int d = 0; d < x->rank; d++)
 		if (!(IMM(o, dropped) >> d & 1))
 			kept += is_indices(view_start(o, d)) ? view_start(o, d)->type.rank : 1;
 	if (kept != t->rank)
-		return arena_printf(a, "rank %d, but %d dims are kept", t->rank, kept);
+		return arena_printf(a, "rank %d, but %d dimensions remain", t->rank, kept);
 	why = check_longer(o);
 	why = why ? why : check_gather(o);
 	return why ? why : check_steps(o);
@@ -191,16 +191,16 @@ shape_load(Arena *a, const Op *o)
 	Type natural = *t;
 
 	if (is_barriers(load_source(o)))
-		return "of barriers nothing is read";
+		return "mbarriers cannot be read";
 	natural.bit_order = 0; /* pass validate checks the element order that instructions produce */
 	if (!is_memory(x) || (t->space != S_reg && (t->space != S_scalar || x->rank)) ||
 	    !same_tile(x, &natural))
 		return arena_printf(a, "%s does not load from %s", type_print(a, t), type_print(a, x));
 	if (IMM(o, space_open) && (IMM(o, space_open) != 1 || t->space != S_reg || x->space != S_global))
-		return "imm is 0, or 1 where a tile of a tensor is loaded";
+		return "imm must be 0, or 1 for a load of a tensor's tile";
 	if (IMM(o, oob_fill) < 0 || IMM(o, oob_fill) >= OUTSIDE_KINDS ||
 	    (IMM(o, oob_fill) && (t->space != S_reg || x->space != S_global)))
-		return "imm[1] is 0, or 1 or 2 where a tile of a tensor is loaded";
+		return "imm[1] must be 0, or 1 or 2 for a load of a tensor's tile";
 	return NULL;
 }
 
@@ -208,7 +208,7 @@ shape_load(Arena *a, const Op *o)
 static const char *
 check_found(Arena *a, const Op *o)
 {
-	const Type *x = &o->in[0]->type, *old = o->nin > 2 ? &store_old(o)->type : NULL;
+	const Type *x = &store_value(o)->type, *old = o->nin > 2 ? &store_old(o)->type : NULL;
 	bool cas = IMM(o, update) == STORE_CAS;
 
 	if (o->nin != 2 && o->nin != (cas ? 4 : 3))
@@ -216,9 +216,9 @@ check_found(Arena *a, const Op *o)
 	if (!old)
 		return IMM(o, update) < STORE_SWAP ? NULL : "missing destination for the old value";
 	if (!IMM(o, update) || old->space != S_shared || is_barriers(store_old(o)) || !same_tile(x, old))
-		return arena_printf(a, "what was there does not go to %s", type_print(a, old));
+		return arena_printf(a, "the old value is not stored in %s", type_print(a, old));
 	if (cas && (store_expected(o)->type.space != x->space || !same_tile(&store_expected(o)->type, x)))
-		return "what is compared is of another type";
+		return "the compared value has another type";
 	return NULL;
 }
 
@@ -229,13 +229,13 @@ shape_store(Arena *a, const Op *o)
 
 	if (o->nin < 2)
 		return arena_printf(a, "%d operands", o->nin);
-	x = &o->in[0]->type;
-	t = &o->in[1]->type;
-	if (is_barriers(o->in[1]) || !is_memory(t) ||
+	x = &store_value(o)->type;
+	t = &store_dest(o)->type;
+	if (is_barriers(store_dest(o)) || !is_memory(t) ||
 	    (x->space != S_reg && (x->space != S_scalar || t->rank)) || !same_tile(x, t))
 		return arena_printf(a, "%s does not store to %s", type_print(a, x), type_print(a, t));
 	if (IMM(o, update) < STORE_PLAIN || IMM(o, update) >= STORE_KINDS)
-		return "imm is no kind of store";
+		return "imm is not a kind of store";
 	if (IMM(o, update) &&
 	    (t->dtype == D_bool || dtype_info[t->dtype].use != U_any))
 		return arena_printf(a, "%s cannot be updated atomically", type_print(a, t));
@@ -257,15 +257,16 @@ check_blocks(Arena *a, const Op *o, const Type *x, const Type *t)
 	const Pack *pack = p ? p->pack : NULL;
 
 	if (!pack || pack_tensor(o)->type.dtype != D_u32 || !pack->block[0])
-		return "not of a packed tensor, or of one whose blocks are not chosen";
+		return "not a packed tensor, or one whose pack is not chosen";
 	if (x->space != S_reg || t->space != S_reg || x->dtype != D_u32 || t->dtype != pack->dtype ||
 	    t->rank < 2 || x->rank != t->rank + 1 || x->shape[t->rank] != pack_block_words(pack))
-		return arena_printf(a, "%s are no words of %s", type_print(a, x), type_print(a, t));
+		return arena_printf(a, "%s does not consist of words of %s",
+		                    type_print(a, x), type_print(a, t));
 	for (int d = 0; d < t->rank; d++) {
 		int64_t each = d < t->rank - 2 ? 1 : pack->block[d - t->rank + 2];
 
 		if (t->shape[d] != x->shape[d] * each)
-			return arena_printf(a, "%s is not the blocks of %s", type_print(a, x),
+			return arena_printf(a, "%s does not match the blocks of %s", type_print(a, x),
 			                    type_print(a, t));
 	}
 	return NULL;
@@ -290,18 +291,18 @@ shape_copy(Arena *a, const Op *o)
 	bool out = IMM(o, async) == COPY_OUT;
 
 	if (IMM(o, async) < 0 || IMM(o, async) >= COPY_KINDS)
-		return arena_printf(a, "imm is 0 to %d", COPY_KINDS - 1);
+		return arena_printf(a, "imm must be 0 to %d", COPY_KINDS - 1);
 	if (o->nin != (IMM(o, async) == COPY_BARRIER ? 4 : 2))
-		return "not two tiles, and a barrier and its slot where it has one";
-	x = &o->in[0]->type;
-	t = &o->in[1]->type;
-	if (is_scattered(o->in[0]) || is_scattered(o->in[1]))
-		return "of a shared tile indices choose what is loaded and stored only";
+		return "expected two tiles, and an mbarrier with its slot if there is one";
+	x = &copy_source(o)->type;
+	t = &copy_dest(o)->type;
+	if (is_scattered(copy_source(o)) || is_scattered(copy_dest(o)))
+		return "indexed shared tiles only support loads and stores";
 	if (!is_memory(x) || x->space != (out ? S_shared : S_global) ||
 	    t->space != (out ? S_global : S_shared) || !same_tile(x, t))
 		return arena_printf(a, "%s does not copy to %s", type_print(a, x), type_print(a, t));
 	if (IMM(o, multicast) < 0 || IMM(o, multicast) > 3 || (IMM(o, multicast) && o->nin != 4))
-		return "no such axis of the cluster, or no barrier in each of its blocks";
+		return "invalid cluster axis, or no mbarrier in each of its blocks";
 	return o->nin == 4 ? check_mbar(o, 2) : NULL;
 }
 
@@ -318,7 +319,7 @@ const char *
 shape_async_wait(Arena *a, const Op *o)
 {
 	(void)a;
-	return IMM(o, pending) < 0 ? "a negative number of groups" : NULL;
+	return IMM(o, pending) < 0 ? "the number of groups is negative" : NULL;
 }
 
 /* ---- what a kernel says -------------------------------------------------------------------------- */
@@ -327,7 +328,8 @@ const char *
 shape_print(Arena *a, const Op *o)
 {
 	if (!o->text || message_operands(o->text) != o->nin)
-		return arena_printf(a, "%d operands, but not as many {} in the text", o->nin);
+		return arena_printf(a, "the format string does not have one {} for each of the %d operands",
+		                    o->nin);
 	for (int i = 0; i < o->nin; i++)
 		if (o->in[i]->type.space != S_scalar || !message_takes(o->in[i]->type.dtype))
 			return arena_printf(a, "%s cannot be printed", type_print(a, &o->in[i]->type));
@@ -340,8 +342,8 @@ shape_assert(Arena *a, const Op *o)
 	const Type *t = &assert_cond(o)->type;
 
 	if (!type_is_cond(t))
-		return arena_printf(a, "%s is no bool scalar", type_print(a, t));
-	return o->text ? NULL : "no text";
+		return arena_printf(a, "%s is not a bool scalar", type_print(a, t));
+	return o->text ? NULL : "missing text";
 }
 
 /* ---- structure ----------------------------------------------------------------------------------- */
@@ -387,12 +389,12 @@ shape_for(Arena *a, const Op *o)
 		if (!is_value(t))
 			return "a carried value is not a scalar or register tile";
 		if (!type_same(t, &for_init(o, i)->type) || !type_same(t, &b->arg[1 + i]->type))
-			return arena_printf(a, "carried value %d is not of one type everywhere", i);
+			return arena_printf(a, "carried value %d has different types", i);
 	}
 	if (IMM(o, breaks) && (o->nout < 1 || !type_is_cond(&o->out[0]->type)))
-		return "it ends early, but its first carried value is no bool scalar";
+		return "the loop breaks, but its first carried value is not a bool scalar";
 	if (IMM(o, breaks) && IMM(o, loop) != FOR_PLAIN)
-		return "a pipeline loop does not end early";
+		return "a pipeline loop cannot break";
 	if (IMM(o, loop) != FOR_PLAIN && IMM(o, loop) != FOR_PIPELINE)
 		return "neither a plain nor a pipeline loop";
 	if (IMM(o, stages) < (IMM(o, loop) == FOR_PIPELINE ? 1 : 0))

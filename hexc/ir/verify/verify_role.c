@@ -20,15 +20,15 @@ shape_roles(Arena *a, const Op *o)
 			return arena_printf(a, "%s with side effects before `roles`",
 			                    op_info[p->code].name);
 	if (k->helpers < 1)
-		return "the kernel has no helpers, warps that produce";
+		return "the kernel has no producer warps";
 	for (int r = 0; r < 2; r++)
 		if (o->blk[r]->narg || o->blk[r]->last->nin)
 			return "a region has arguments or yields values";
 	for (int i = 0; i < 2; i++)
 		if (o->imm[i] && (o->imm[i] < REGISTERS_LEAST || o->imm[i] > REGISTERS_MOST || o->imm[i] % 8))
-			return "registers are 24 to 256, a multiple of 8, or 0";
+			return "registers must be a multiple of 8 from 24 to 256, or 0";
 	if ((IMM(o, producer) == 0) != (IMM(o, consumer) == 0))
-		return "the registers of one role, but not of the other";
+		return "registers are set for only one role";
 	return NULL;
 }
 
@@ -38,7 +38,7 @@ shape_consumer_group_id(Arena *a, const Op *o)
 	(void)a;
 	if (!type_is_index(&o->out[0]->type))
 		return "the result is not an i64 scalar";
-	return op_role(o) == ROLE_CONSUMER ? NULL : "not in the region of the teams";
+	return op_role(o) == ROLE_CONSUMER ? NULL : "not in the region of the consumer groups";
 }
 
 const char *
@@ -48,19 +48,19 @@ shape_mbarrier(Arena *a, const Op *o)
 
 	(void)a;
 	if (t->space != S_shared || t->dtype != D_u64 || t->rank != 1)
-		return "the result is not shared u64[n], a barrier each";
+		return "the result is not shared u64[n], one mbarrier per element";
 	if (IMM(o, offset) < -1 || IMM(o, arrivals) < 1 || IMM(o, arrivals) > ARRIVALS_MOST)
-		return "a negative offset, or arrivals that are not 1 to ARRIVALS_MOST";
-	return o->parent == o->parent->kernel->body ? NULL : "not at the top of the body";
+		return "a negative offset, or an arrival count that is not 1 to ARRIVALS_MOST";
+	return o->parent == o->parent->kernel->body ? NULL : "not at the top level of the body";
 }
 
 const char *
 check_mbar(const Op *o, int i)
 {
 	if (!o->in[i]->def || o->in[i]->def->code != O_mbarrier)
-		return "not a barrier";
+		return "not an mbarrier";
 	if (op_role(o) == ROLE_ALL)
-		return "not in a role: barriers are between roles";
+		return "not in a role; mbarriers synchronize roles";
 	return type_is_index(&o->in[i + 1]->type) ? NULL : "the slot is not an i64 scalar";
 }
 
@@ -78,13 +78,13 @@ shape_mbarrier_arrive(Arena *a, const Op *o)
 {
 	(void)a;
 	if (IMM(o, expect) < 0 || IMM(o, expect) > 1)
-		return "imm[0] is 0 or 1";
+		return "imm[0] must be 0 or 1";
 	if (IMM(o, cluster) < 0 || IMM(o, cluster) >= 1 << 16)
-		return "blocks that no cluster has";
+		return "invalid cluster blocks";
 	if (IMM(o, arrive_count) < 0)
-		return "a negative number of arrivals";
+		return "the number of arrivals is negative";
 	if (IMM(o, pingpong) < 0 || IMM(o, pingpong) > 1)
-		return "imm[4] is 0 or 1";
+		return "imm[4] must be 0 or 1";
 	return check_mbar(o, 0);
 }
 
@@ -114,16 +114,17 @@ shape_wgmma(Arena *a, const Op *o)
 	Type x, y;
 
 	if (o->nin != 3 && o->nin != 4)
-		return "not two factors, an accumulator, and a condition or none";
+		return "expected two operands, an accumulator, and optionally a condition";
 	if (IMM(o, transposed) < 0 || IMM(o, transposed) > 3)
-		return "no such factor";
+		return "invalid operand index";
 	if (!is_factor(mma_a(o)) || !is_factor(mma_b(o)) ||
 	    (mma_a(o)->type.space == S_reg && mma_b(o)->type.space == S_reg))
-		return types_differ(a, "factors are not matrices in shared memory, or one in registers",
+		return types_differ(a, "operands must be matrices in shared memory, or one of them in "
+		                       "registers",
 		                    &mma_a(o)->type, &mma_b(o)->type);
 	for (int i = 0; i < 2; i++)
 		if (o->in[i]->type.space == S_reg && IMM(o, transposed) >> i & 1)
-			return "a transpose in registers is the matter of transpose";
+			return "a register operand cannot be transposed here; use the op transpose";
 	if (o->nin == 4 && !type_is_cond(&wgmma_keeps_acc(o)->type))
 		return "the condition is not a bool scalar";
 	x = factor(o, 0);

@@ -40,7 +40,7 @@ shape_const(Arena *a, const Op *o)
 	if (!is_value(t))
 		return types_differ(a, "not a scalar or register tile", t, t);
 	if (dtype_info[t->dtype].kind != K_flt && !num_fits(t->dtype, IMM(o, value)))
-		return arena_printf(a, "%lld does not fit %s", (long long)IMM(o, value),
+		return arena_printf(a, "%lld is out of range for %s", (long long)IMM(o, value),
 		                    dtype_info[t->dtype].name);
 	return NULL;
 }
@@ -51,7 +51,7 @@ shape_splat(Arena *a, const Op *o)
 	const Type *x = &op_source(o)->type, *t = &o->out[0]->type;
 
 	if (x->space != S_scalar || t->space != S_reg || x->dtype != t->dtype)
-		return types_differ(a, "not from a scalar to a register tile of its type", x, t);
+		return types_differ(a, "not a scalar and a register tile of its type", x, t);
 	return NULL;
 }
 
@@ -64,7 +64,7 @@ shape_iota(Arena *a, const Op *o)
 	if (t->space != S_reg || (kind != K_sint && kind != K_uint))
 		return types_differ(a, "not an integer register tile", t, t);
 	if (IMM(o, dim) < 0 || IMM(o, dim) >= t->rank)
-		return "no such dim";
+		return "no such dimension";
 	return NULL;
 }
 
@@ -75,12 +75,12 @@ shape_block_id(Arena *a, const Op *o)
 	if (!is_index(o->out[0]))
 		return "the result is not an i64 scalar";
 	if (IMM(o, axis) < 0 || IMM(o, axis) > 2)
-		return "block_id is 0, 1 or 2";
+		return "block_id must be 0, 1 or 2";
 	if (o->nin != 0 && o->nin != 4)
-		return "block_id has no operands, or a number and the extents of the grid";
+		return "block_id has no operands, or a block number and the grid's extents";
 	for (int i = 0; i < o->nin; i++)
 		if (!is_index(o->in[i]))
-			return "a number of blocks is not an i64 scalar";
+			return "a block number is not an i64 scalar";
 	return NULL;
 }
 
@@ -90,7 +90,7 @@ shape_linear_block_id(Arena *a, const Op *o)
 	(void)a;
 	if (!is_index(o->out[0]))
 		return "the result is not an i64 scalar";
-	return IMM(o, all) == 0 || IMM(o, all) == 1 ? NULL : "launched is 0 or 1";
+	return IMM(o, all) == 0 || IMM(o, all) == 1 ? NULL : "launched must be 0 or 1";
 }
 
 const char *
@@ -101,7 +101,7 @@ shape_block_in_grid(Arena *a, const Op *o)
 		return "the result is not a bool scalar";
 	for (int i = 0; i < 4; i++)
 		if (!is_index(o->in[i]))
-			return "a number of blocks is not an i64 scalar";
+			return "a block number is not an i64 scalar";
 	return NULL;
 }
 
@@ -116,7 +116,7 @@ shape_same(Arena *a, const Op *o)
 		if (!type_same(&o->in[i]->type, t))
 			return types_differ(a, "operand and result differ", &o->in[i]->type, t);
 	if (op_has_imm(o->code, IMM_exact) && (IMM(o, exact) & 1) != IMM(o, exact))
-		return "imm is 0 or 1";
+		return "imm must be 0 or 1";
 	return NULL;
 }
 
@@ -167,22 +167,24 @@ shape_lookup(Arena *a, const Op *o)
 	const Type *x = &lookup_table(o)->type, *i = &lookup_index(o)->type, *t = &o->out[0]->type;
 
 	if (x->space != S_reg || i->space != S_reg || t->space != S_reg)
-		return "operands or results that are no register tiles";
+		return "operands or results are not register tiles";
 	if (x->bit_order || t->bit_order || (i->bit_order && i->bit_order != 4))
-		return "a bit order, other than 4 of the indices";
+		return "a bit order other than 4 on the indices";
 	if (!same_shape(i, t) || x->dtype != t->dtype)
-		return types_differ(a, "the result has the shape of the indices and the type of the table", i,
+		return types_differ(a, "the result must have the shape of the indices and the type of the "
+		                       "table", i,
 		                    t);
 	if (dtype_info[i->dtype].kind != K_uint || dtype_info[i->dtype].bits > 4 || x->dtype == D_bool ||
 	    dtype_info[x->dtype].bits < 8)
-		return types_differ(a, "indices are u1 to u4, the table's elements numbers of whole bytes", x,
+		return types_differ(a, "indices must be u1 to u4, and the table's elements numbers of at "
+		                       "least 8 bits", x,
 		                    i);
 	if ((x->rank != 1 && x->rank != i->rank) ||
 	    x->shape[x->rank - 1] != (int64_t)1 << dtype_info[i->dtype].bits)
-		return types_differ(a, "the table has an element for each index", x, i);
+		return types_differ(a, "the table must have one element for each index value", x, i);
 	for (int d = 0; d + 1 < x->rank; d++)
 		if (x->shape[d] != 1 && x->shape[d] != i->shape[d])
-			return types_differ(a, "the tables are not those of the rows", x, i);
+			return types_differ(a, "the tables do not match the rows", x, i);
 	return NULL;
 }
 
@@ -192,19 +194,20 @@ shape_gather(Arena *a, const Op *o)
 	const Type *x = &lookup_table(o)->type, *i = &lookup_index(o)->type, *t = &o->out[0]->type;
 
 	if (x->space != S_reg || i->space != S_reg || t->space != S_reg)
-		return "operands or results that are no register tiles";
+		return "operands or results are not register tiles";
 	if (x->bit_order || t->bit_order)
-		return "a bit order";
+		return "unexpected bit order";
 	if (!same_shape(i, t) || x->dtype != t->dtype)
-		return types_differ(a, "the result has the shape of the indices and the type of the table", i,
+		return types_differ(a, "the result must have the shape of the indices and the type of the "
+		                       "table", i,
 		                    t);
 	if (i->dtype != D_i32 && i->dtype != D_i64)
-		return types_differ(a, "indices are i32 or i64", x, i);
+		return types_differ(a, "indices must be i32 or i64", x, i);
 	if (x->rank != i->rank + 1)
-		return types_differ(a, "the table has a dim more than the indices", x, i);
+		return types_differ(a, "the table must have one dimension more than the indices", x, i);
 	for (int d = 0; d < i->rank; d++)
 		if (x->shape[d] != 1 && x->shape[d] != i->shape[d])
-			return types_differ(a, "the tables are not those of the rows", x, i);
+			return types_differ(a, "the tables do not match the rows", x, i);
 	return NULL;
 }
 
@@ -214,7 +217,7 @@ shape_cast(Arena *a, const Op *o)
 	const Type *x = &op_source(o)->type, *t = &o->out[0]->type;
 
 	if (t->bit_order)
-		return "a result that is not in natural order";
+		return "the result is not in row-major order";
 	return is_value(t) && same_shape(x, t) ? NULL : types_differ(a, "shapes differ", x, t);
 }
 
@@ -225,7 +228,7 @@ shape_bitcast(Arena *a, const Op *o)
 
 	if (!dtype_has_pattern(x->dtype) || !dtype_has_pattern(t->dtype) ||
 	    dtype_info[x->dtype].bits != dtype_info[t->dtype].bits)
-		return types_differ(a, "not types of equally many bits", x, t);
+		return types_differ(a, "types have different numbers of bits", x, t);
 	return shape_cast(a, o);
 }
 
@@ -238,15 +241,15 @@ shape_mask(Arena *a, const Op *o)
 	if (o->nin < 1 || t->space != S_reg || !type_same(&mask_source(o)->type, t))
 		return "not a register tile, or the result has another type";
 	if (IMM(o, dims) < 1 || IMM(o, dims) >= (int64_t)1 << t->rank)
-		return "no dims to mask, or dims that the tile does not have";
+		return "dimensions to mask are missing or out of range";
 	for (int d = 0; d < t->rank; d++)
 		n += (int)(IMM(o, dims) >> d & 1);
 	if (o->nin != IN_mask_bound + n)
-		return arena_printf(a, "%d bounds for %d dims", o->nin - IN_mask_bound, n);
+		return arena_printf(a, "%d bounds for %d dimensions", o->nin - IN_mask_bound, n);
 	for (int i = 1; i < o->nin; i++)
 		if (!is_index(o->in[i]))
 			return "a bound is not an i64 scalar";
 	if (dtype_info[t->dtype].kind != K_flt && !num_fits(t->dtype, IMM(o, fill)))
-		return "the fill does not fit the type";
+		return "the fill value is out of range for the type";
 	return NULL;
 }

@@ -34,10 +34,10 @@ shape_transpose(Arena *a, const Op *o)
 		return types_differ(a, "not register tiles of one type and rank", x, t);
 	for (int d = 0; d < t->rank; d++) {
 		if (IMM_AT(o, perm, d) < 0 || IMM_AT(o, perm, d) >= t->rank || seen >> IMM_AT(o, perm, d) & 1)
-			return "imm is not a permutation of the dims";
+			return "imm is not a permutation of the dimensions";
 		seen |= 1u << IMM_AT(o, perm, d);
 		if (t->shape[d] != x->shape[IMM_AT(o, perm, d)])
-			return types_differ(a, "extents do not fit the permutation", x, t);
+			return types_differ(a, "extents do not match the permutation", x, t);
 	}
 	return NULL;
 }
@@ -50,11 +50,11 @@ shape_reshape(Arena *a, const Op *o)
 
 	if (x->space == S_shared && t->space == S_shared) {
 		if (x->dtype != t->dtype || !memory || (memory->code != O_alloc && memory->code != O_reshape))
-			return "not a whole shared tile under another shape";
+			return "not a full shared tile under another shape";
 	} else if (!both_reg(o)) {
 		return types_differ(a, "not register tiles of one type", x, t);
 	}
-	return type_size(x) == type_size(t) ? NULL : types_differ(a, "not as many elements", x, t);
+	return type_size(x) == type_size(t) ? NULL : types_differ(a, "the number of elements differs", x, t);
 }
 
 const char *
@@ -65,9 +65,9 @@ shape_shift(Arena *a, const Op *o)
 	if (!both_reg(o) || !type_same(x, t))
 		return types_differ(a, "not register tiles of one type", x, t);
 	if (IMM(o, dim) < 0 || IMM(o, dim) >= x->rank)
-		return "no such dim";
+		return "no such dimension";
 	if (IMM(o, by) < 1 || IMM(o, by) >= x->shape[IMM(o, dim)])
-		return "moves all elements out, or none";
+		return "shifts out all elements, or none";
 	return NULL;
 }
 
@@ -81,12 +81,12 @@ shape_slice(Arena *a, const Op *o)
 	if (!both_reg(o))
 		return types_differ(a, "not register tiles of one type", x, t);
 	if (d < 0 || d >= x->rank || d >= t->rank)
-		return "no such dim";
+		return "no such dimension";
 	r.shape[d] = t->shape[d];
 	if (!same_shape(&r, t))
-		return types_differ(a, "another dim changes", x, t);
+		return types_differ(a, "another dimension changes", x, t);
 	if (IMM(o, from) < 0 || IMM(o, from) > x->shape[d] - t->shape[d])
-		return "reaches outside the tile";
+		return "reaches out of the tile's bounds";
 	return NULL;
 }
 
@@ -100,12 +100,13 @@ shape_concat(Arena *a, const Op *o)
 	if (!both_reg(o) || y->space != S_reg || y->dtype != x->dtype || x->bit_order || y->bit_order)
 		return types_differ(a, "not register tiles of one type", x, y);
 	if (d < 0 || d >= x->rank || d >= y->rank)
-		return "no such dim";
+		return "no such dimension";
 	r.shape[d] = y->shape[d];
 	if (!same_shape(&r, y))
 		return types_differ(a, "other extents differ", x, y);
 	r.shape[d] = x->shape[d] + y->shape[d];
-	return same_shape(&r, t) ? NULL : types_differ(a, "the result is not as long as both", x, t);
+	return same_shape(&r, t) ? NULL : types_differ(a, "the result's extent is not the sum of the "
+	                                                  "operands'", x, t);
 }
 
 const char *
@@ -117,11 +118,11 @@ shape_reduce(Arena *a, const Op *o)
 	if (!both_reg(o))
 		return types_differ(a, "not register tiles of one type", x, t);
 	if (IMM(o, dim) < 0 || IMM(o, dim) >= x->rank)
-		return "no such dim";
+		return "no such dimension";
 	if ((IMM(o, deferrable) & 1) != IMM(o, deferrable))
-		return "imm[1] is 0 or 1";
+		return "imm[1] must be 0 or 1";
 	r.shape[IMM(o, dim)] = 1;
-	return type_same(&r, t) ? NULL : types_differ(a, "the result's shape does not follow", x, t);
+	return type_same(&r, t) ? NULL : types_differ(a, "the result's shape does not match", x, t);
 }
 
 /* Computes the type of the tile that values and metadata expand to along dim. Returns NULL or the error. */
@@ -134,10 +135,10 @@ expanded(Arena *a, const Type *v, const Type *p, int64_t dim, Type *out)
 	if (v->space != S_reg || p->space != S_reg || v->rank != p->rank || v->dtype == D_bool)
 		return types_differ(a, "not register tiles of values and positions", v, p);
 	if (dim < 0 || dim >= v->rank)
-		return "no such dim";
+		return "no such dimension";
 	for (int d = 0; d < v->rank; d++)
 		if (d != dim && v->shape[d] != p->shape[d])
-			return types_differ(a, "values and positions differ in shape", v, p);
+			return types_differ(a, "values and positions have different shapes", v, p);
 	if (!sparse_of(v, p, (int)dim, &s))
 		return types_differ(a, "sparse metadata does not match the values", v, p);
 	out->shape[dim] *= 2;
@@ -154,7 +155,7 @@ shape_sparse_expand(Arena *a, const Op *o)
 
 	if (bad)
 		return bad;
-	return type_same(&want, t) ? NULL : types_differ(a, "the result's type does not follow", &want, t);
+	return type_same(&want, t) ? NULL : types_differ(a, "the result's type does not match", &want, t);
 }
 
 const char *
@@ -164,10 +165,10 @@ check_product(Arena *a, const Type *x, const Type *y, const Type *c, const Type 
 
 	if (c->space != S_reg || b < 0 || y->rank != x->rank || c->rank != x->rank ||
 	    !dtype_multiplies(x->dtype, y->dtype))
-		return types_differ(a, "operands are not matrices that dot multiplies", x, y);
+		return types_differ(a, "operands are not matrices that `dot` supports", x, y);
 	for (int d = 0; d < b; d++)
 		if (y->shape[d] != x->shape[d] || c->shape[d] != x->shape[d])
-			return types_differ(a, "operands have not the same batches", x, y);
+			return types_differ(a, "operands have different batch dimensions", x, y);
 	if (x->shape[b + 1] != y->shape[b] || c->shape[b] != x->shape[b] ||
 	    c->shape[b + 1] != y->shape[b + 1])
 		return types_differ(a, "operand shapes a[.., M, K], b[.., K, N], acc[.., M, N] do not match", x, y);
@@ -199,7 +200,7 @@ check_scales(Arena *a, const Op *o)
 		    !dtype_is_float(x->dtype))
 			return types_differ(a, "scales are not a matrix of floats of up to 8 bits", x, s);
 		if (s->shape[i] != x->shape[i] || x->shape[1 - i] % s->shape[1 - i])
-			return types_differ(a, "factor and scales do not fit", x, s);
+			return types_differ(a, "operand and scales do not match", x, s);
 	}
 	return NULL;
 }
@@ -212,16 +213,17 @@ shape_dot(Arena *a, const Op *o)
 	const char *bad;
 
 	if (o->nin < 3 || o->nin > 5)
-		return "not two factors, an accumulator, and positions, two tiles of scales or none";
+		return "expected two operands, an accumulator, and optionally positions or two tiles of "
+		       "scales";
 	if (IMM(o, sparse) < 0 || IMM(o, sparse) > 1)
-		return "no such factor";
+		return "invalid operand index";
 	bad = dot_operand(a, o, 0, x);
 	bad = bad ? bad : dot_operand(a, o, 1, y);
 	if (bad)
 		return bad;
 	c = &mma_acc(o)->type;
 	if (o->nin > 3 && c->rank != 2)
-		return "products of sparse or scaled tiles have no batches";
+		return "a dot of sparse or scaled tiles cannot have batch dimensions";
 	if (x->space != S_reg || y->space != S_reg)
 		return types_differ(a, "operands are not matrices in registers", x, y);
 	bad = check_product(a, x, y, c, &o->out[0]->type);

@@ -43,14 +43,14 @@ typedef struct HandoffOps {
 static bool
 is_signal(const Op *o)
 {
-	return access_is_update(o) && view_root(o->in[1])->type.space == S_global &&
-	       (o->in[0]->type.space == S_scalar || type_size(&o->in[0]->type) == 1);
+	return access_is_update(o) && view_root(store_dest(o))->type.space == S_global &&
+	       (store_value(o)->type.space == S_scalar || type_size(&store_value(o)->type) == 1);
 }
 
 static bool
 is_signal_of(const Op *o, const Val *tensor)
 {
-	return is_signal(o) && view_root(o->in[1]) == tensor;
+	return is_signal(o) && view_root(store_dest(o)) == tensor;
 }
 
 static void
@@ -292,7 +292,7 @@ sync_signals(Kernel *k)
 			add(k, &all, o, access_target(o), true);
 	}
 	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		const Val *tensor = is_signal(o) && access_found(o) ? view_root(o->in[1]) : NULL;
+		const Val *tensor = is_signal(o) && access_found(o) ? view_root(store_dest(o)) : NULL;
 
 		if (!tensor || IMM(o, ordered) || !hands_on(k, tensor, &all))
 			continue;

@@ -130,8 +130,8 @@ produce_plan(Roles *r)
 
 		need_way(r, p->body);
 		for (const Op *o = NULL; (o = ring_copy(p, o, &ring));) {
-			need(r, o->in[0]);
-			need_part(r, o->in[1], ring->alloc->out[0]);
+			need(r, copy_source(o));
+			need_part(r, copy_dest(o), ring->alloc->out[0]);
 		}
 	}
 }
@@ -259,8 +259,9 @@ produce_copies(Roles *r, Feed *f)
 	in[2] = f->full;
 	in[3] = slot;
 	for (const Op *o = NULL; (o = ring_copy(p, o, &ring));) {
-		in[0] = as(r, o->in[0]);
-		in[1] = part_of(r, at, o->in[1], ring->alloc->out[0], ring_stage(at->parent, at, ring, slot));
+		in[0] = as(r, copy_source(o));
+		in[1] = part_of(r, at, copy_dest(o), ring->alloc->out[0],
+		                ring_stage(at->parent, at, ring, slot));
 		IMM_SET(op_new(at->parent, at, O_copy, o->src, 4, in, 0, NULL), async, COPY_BARRIER);
 	}
 	IMM_SET(at_barrier(at, O_mbarrier_arrive, src, f->full, slot, NULL), expect, 1);

@@ -32,7 +32,7 @@ ring_copy(const Pipe *p, const Op *last, const StageBuffers **ring)
 {
 	for (Op *o = last ? last->next : p->body->first; o; o = o->next)
 		for (int i = 0; i < p->nring && o->code == O_copy; i++)
-			if (view_root(o->in[1]) == p->ring[i].alloc->out[0]) {
+			if (view_root(copy_dest(o)) == p->ring[i].alloc->out[0]) {
 				*ring = &p->ring[i];
 				return o;
 			}
@@ -58,7 +58,7 @@ check_copies(Roles *r, const Pipe *p)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, p->body); o; o = walk_next(&w)) {
-		const Param *from = o->code == O_copy ? val_param(r->k, view_root(o->in[0])) : NULL;
+		const Param *from = o->code == O_copy ? val_param(r->k, view_root(copy_source(o))) : NULL;
 
 		if (!from)
 			continue;

@@ -71,7 +71,7 @@ static const struct {
 	 "the operation cannot be performed in the present state" },
 	{ NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found" },
 	{ DRV_CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED",
-	 "the simulator found a fault in a kernel" },
+	 "the simulator reported an error in a kernel" },
 	{ CUDA_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported by the simulator" },
 	{ CUDA_CAPTURE_UNMATCHED, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED",
 	  "the capture was not initiated in this stream" },

@@ -74,9 +74,9 @@ reduction_type(Dec *d, const BulkArg *a)
 		return dec_fail(d, "expected one type");
 	half = d->ty[0] == T_f16 || d->ty[0] == T_bf16;
 	if (noftz != (half && a->op == AT_ADD))
-		return dec_fail(d, ".noftz goes with .add of .f16 and .bf16, and only there");
+		return dec_fail(d, ".noftz is required with .add of .f16 and .bf16, and only allowed there");
 	return bulk_reduces(a->op, d->ty[0], a->dir == B_SEND) ||
-	       dec_fail(d, "type .%s is not possible here", type_name(d->ty[0]));
+	       dec_fail(d, "type .%s is not allowed here", type_name(d->ty[0]));
 }
 
 /* ---- operands ---- */
@@ -90,7 +90,7 @@ tail(Dec *d, BulkArg *a, u32 at)
 	Ref policy;
 
 	if (hint && a->dir == B_SEND)
-		return dec_fail(d, "takes no cache hint");
+		return dec_fail(d, "does not support a cache hint");
 	if (d->st->no != at + a->multicast + hint)
 		return dec_fail(d, "expected %u operands, found %u", at + a->multicast + hint, d->st->no);
 	return (!a->multicast || dec_src(d, &o[at], T_b16, &a->mask)) &&
@@ -145,7 +145,7 @@ dec_bulkgroup(Dec *d)
 	if (d->row->id == OP_bulkwait && (d->st->no != 1 || !dec_imm(&d->st->o[0], &n)))
 		return dec_fail(d, "expected a number of groups");
 	if (d->row->id == OP_bulkcommit && (d->st->no || d->in->wait.read))
-		return dec_fail(d, "takes no operand");
+		return dec_fail(d, "expected no operand");
 	d->in->wait.keep = n > 1000000 ? 1000000 : (u32)n;
 	return true;
 }
@@ -215,7 +215,8 @@ dec_btensor(Dec *d)
 		return false;
 	store = a->dir == B_STORE;
 	if (a->dir == B_SEND || (a->reduce && !store))
-		return dec_fail(d, "one side has to be global memory, of a reduction the destination");
+		return dec_fail(d, "expected one operand in global memory (the destination, for a "
+		                   "reduction)");
 	if (!completion(d, a) || !shape(d, a) || (a->reduce && !reduction(d, a)))
 		return false;
 	a->multicast = !store && !a->own && dec_has(d, "multicast::cluster");
@@ -296,11 +297,11 @@ dec_tmreplace(Dec *d)
 		return dec_fail(d, "expected .b1024.%s [a]%s, value", fields[f].wide ? "b64" : "b32",
 		                at == 2 ? ", ordinal" : "");
 	if (at == 2 && (!dec_imm(&o[1], &ord) || ord > fields[f].most))
-		return dec_fail(d, "the ordinal has to be a number of 0..%u", fields[f].most);
+		return dec_fail(d, "the ordinal must be a number in 0..%u", fields[f].most);
 	if (fields[f].values && (!dec_imm(&o[at], &v) || v >= fields[f].values))
-		return dec_fail(d, "the new value has to be a number of 0..%u", fields[f].values - 1u);
+		return dec_fail(d, "the new value must be a number in 0..%u", fields[f].values - 1u);
 	if (sp != SIM_SPACE_NONE && sp != SIM_SPACE_GLOBAL && sp != SIM_SPACE_SHARED)
-		return dec_fail(d, "is for global and shared::cta memory");
+		return dec_fail(d, "only supports global and shared::cta memory");
 	in->tmap.field = (u8)f;
 	in->tmap.i = (u8)ord;
 	in->s = r;
@@ -339,7 +340,7 @@ dec_tmfence(Dec *d)
 	if (!dec_scope(d))
 		return dec_fail(d, "expected a scope");
 	if (d->row->id == OP_tmrelease)
-		return dec_needs(d, 90, NULL) && (!d->st->no || dec_fail(d, "takes no operand"));
+		return dec_needs(d, 90, NULL) && (!d->st->no || dec_fail(d, "expected no operand"));
 	if (d->st->no != 2 || !dec_imm(&o[1], &size) || size != TMAP_BYTES)
 		return dec_fail(d, "expected [a], 128");
 	return dec_needs(d, 90, NULL) && dec_addr(d, &o[0], &a->src.base, &a->src.off, &sp);

@@ -29,7 +29,7 @@ resolve(Dec *d, Fn *f)
 	for (u32 i = 0; f->alias; i++) {
 		Bucket *b = scope_find(d->m->ptx.scope, f->alias, strlen(f->alias));
 		if (i == 16 || !b || b->what != SYM_FN) {
-			dec_fail(d, ".alias %.60s: %.60s is no function", f->name, f->alias);
+			dec_fail(d, ".alias %.60s: %.60s is not a function", f->name, f->alias);
 			return NULL;
 		}
 		f = b->p;
@@ -48,23 +48,23 @@ direct(Dec *d, CallInstr *c)
 	if (f->entry)
 		return dec_fail(d, "%.60s is an entry: only functions can be called", f->name);
 	if (!f->has_body && !(f->builtin = builtin_find(f->name)))
-		return dec_fail(d, "%.60s has no body here", f->name);
+		return dec_fail(d, "%.60s has no body in this module", f->name);
 	if (c->nret != f->nret || c->narg != f->nparam)
-		return dec_fail(d, "%.60s takes %u arguments and gives %u results", f->name, f->nparam,
+		return dec_fail(d, "%.60s has %u arguments and %u results", f->name, f->nparam,
 		                f->nret);
 	if (d->st->no > 3)
-		return dec_fail(d, "a prototype is for calls through pointers");
+		return dec_fail(d, "a prototype is only allowed in calls through pointers");
 	c->fn = f;
 	if (f->builtin) {
 		d->in->exec = exec_builtin;
 		return builtin_ready(d->m->s, f) ||
-		       dec_fail(d, "%.60s: out of memory, or with other parameters", f->name);
+		       dec_fail(d, "%.60s: out of memory, or parameters do not match", f->name);
 	}
 	for (u32 i = 0; i < d->f->ncallee; i++)
 		if (d->f->callee[i] == f)
 			return true;
 	if (d->f->ncallee == 64)
-		return dec_fail(d, "more than 64 functions called by one");
+		return dec_fail(d, "a function calls more than 64 functions");
 	d->f->callee[d->f->ncallee++] = f;
 	return true;
 }
@@ -89,7 +89,8 @@ dec_call(Dec *d)
 			return false;
 	} else {
 		if (d->st->no != 4 || o[3].kind != O_LABEL)
-			return dec_fail(d, "a call through a pointer needs a .callprototype or .calltargets");
+			return dec_fail(d, "a call through a pointer requires .callprototype or "
+			                   ".calltargets");
 		if (o[1].kind != O_REG || !dec_src(d, &o[1], T_u64, &c->target))
 			return dec_fail(d, "expected a function or a 64-bit register");
 		d->f->indirect = true;

@@ -63,7 +63,7 @@ dec_setp(Dec *d)
 		return dec_fail(d, "wrong number of operands");
 	if (o[0].kind == O_PAIR) {
 		if (t == T_f16 || t == T_bf16)
-			return dec_fail(d, "two destinations are for two halves");
+			return dec_fail(d, "two destinations require a packed two-element type");
 		if (!dec_pdst(d, &o[0].elt[0], &in->pd) || !dec_pdst(d, &o[0].elt[1], &in->pd2))
 			return false;
 	} else if (!dec_pdst(d, &o[0], &in->pd)) {

@@ -227,7 +227,7 @@ dec_cvta(Dec *d)
 	if (in->space == SIM_SPACE_PARAM && !d->f->entry)
 		in->space = SIM_SPACE_LOCAL;
 	if (d->st->o[1].kind == O_VAR && d->st->o[1].var->space != in->space)
-		return dec_fail(d, "%.60s is in another space", d->st->o[1].var->name);
+		return dec_fail(d, "%.60s is in another state space", d->st->o[1].var->name);
 	return dec_dst(d, &d->st->o[0], d->ty[0], &r[0]) && dec_src(d, &d->st->o[1], d->ty[0], &r[1]);
 }
 
@@ -277,7 +277,7 @@ dec_cpasync(Dec *d)
 	if (d->st->no < 3 || d->st->no > 5 || !dec_imm(&o[2], &size))
 		return dec_fail(d, "expected [dst], [src], size");
 	if (size != 16 && (cg || (size != 4 && size != 8)))
-		return dec_fail(d, "copy size is wrong");
+		return dec_fail(d, "invalid copy size");
 	in->copy.bytes = (u32)size;
 	in->s = r;
 	in->ns = 2;
@@ -309,7 +309,7 @@ dec_cpgroup(Dec *d)
 		if (d->st->no != 1 || !dec_imm(&d->st->o[0], &n))
 			return dec_fail(d, "expected a number of groups");
 	} else if (d->st->no) {
-		return dec_fail(d, "takes no operand");
+		return dec_fail(d, "expected no operand");
 	}
 	d->in->wait.keep = n > 1000000 ? 1000000 : (u32)n;
 	return true;
@@ -327,7 +327,7 @@ dec_ldmatrix(Dec *d)
 
 	if (!dec_has(d, "m8n8"))
 		return dec_fail(d,
-		                "the shapes besides .m8n8 need .target sm_100a or later, which is not "
+		                "shapes other than .m8n8 need .target sm_100a or later, which is not "
 		                "supported");
 	if (!dec_needs(d, st ? 90 : 75, NULL))
 		return false;
@@ -336,7 +336,7 @@ dec_ldmatrix(Dec *d)
 		in->flags |= F_TRANS;
 	dec_space(d, &sp);
 	if (sp != SIM_SPACE_NONE && sp != SIM_SPACE_SHARED)
-		return dec_fail(d, "only shared space is possible");
+		return dec_fail(d, "only shared memory is supported");
 	in->space = (u8)sp;
 	if (!in->mem.vec || !dec_types(d) || d->ty[0] != T_b16 || d->st->no != 2)
 		return dec_fail(d, "expected .x1, .x2 or .x4 and .b16");

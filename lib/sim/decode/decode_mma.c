@@ -53,10 +53,10 @@ dec_bit_op(Dec *d, bool bits)
 	bool and_ = dec_follow(d, "and", "popc");
 
 	if (!and_ && !dec_follow(d, "xor", "popc"))
-		return !bits || dec_fail(d, "single bits need .xor.popc or .and.popc");
+		return !bits || dec_fail(d, ".b1 types require .xor.popc or .and.popc");
 	d->in->mma.is_and = and_;
 	if (!bits)
-		return dec_fail(d, "is no bit operation of these types");
+		return dec_fail(d, "bit operations are not defined on these types");
 	return !and_ || dec_needs(d, 80, ".and.popc");
 }
 
@@ -76,12 +76,12 @@ find_shape(Dec *d, u32 m, u32 n, u32 k, bool sparse)
 			continue;
 		if (!(s->how & acc_bit(dt)) || !(s->how & acc_bit(c)) ||
 		    (dt != c && !(m == 8 && dt == T_f32))) {
-			dec_fail(d, "these accumulator types do not go with .%s", type_name(a));
+			dec_fail(d, "these accumulator types are not supported with .%s", type_name(a));
 			return NULL;
 		}
 		return s;
 	}
-	dec_fail(d, "there is no m%un%uk%u of .%s and .%s%s", m, n, k, type_name(a), type_name(b),
+	dec_fail(d, "shape m%un%uk%u is not defined for .%s and .%s%s", m, n, k, type_name(a), type_name(b),
 	         other ? "" : ", nor any other shape");
 	return NULL;
 }
@@ -154,7 +154,7 @@ find_kind(Dec *d)
 		    d->ty[4] == x->scale)
 			return x;
 	}
-	dec_fail(d, "there is no such product with scales, or it is not supported here");
+	dec_fail(d, "this block-scaled MMA does not exist or is not supported here");
 	return NULL;
 }
 
@@ -171,7 +171,8 @@ dec_scales(Dec *d, u32 i, Ref *r)
 	    !dec_imm(&o[1].elt[1], &thread))
 		return dec_fail(d, "expected {byte, thread} of the scales, two immediates");
 	if (byte > 3 || byte % p->scales || thread > (i ? 3u : 1u))
-		return dec_fail(d, "the byte of scales is a multiple of %u below 4, the thread below %u",
+		return dec_fail(d, "the byte selector of scales must be a multiple of %u below 4, the "
+		                   "thread selector below %u",
 		                p->scales, i ? 4 : 2);
 	p->byte[i] = (u8)byte;
 	p->thread[i] = (u8)thread;

@@ -20,7 +20,7 @@ mov_vector(Dec *d, PtxType t)
 	default: return dec_fail(d, "a vector of %u elements does not fit .%s", n, type_name(t));
 	}
 	if (o[0].kind == O_VEC && o[1].kind == O_VEC)
-		return dec_fail(d, "both sides are vectors");
+		return dec_fail(d, "source and destination are both vectors");
 	if (!dec_refs(d, &o[0], o[0].kind == O_VEC ? part : t, true, 0, r, &nd) ||
 	    !dec_refs(d, &o[1], o[1].kind == O_VEC ? part : t, false, 0, r + nd, &ns))
 		return false;
@@ -156,7 +156,7 @@ dec_cvt(Dec *d)
 	if (d->st->no != 2)
 		return dec_fail(d, "wrong number of operands");
 	if (in->flags & F_SAT && !type_float(t) && !type_float(s) && fits(t, s))
-		return dec_fail(d, "every .%s is a .%s: there is nothing to saturate", type_name(s),
+		return dec_fail(d, ".sat has no effect: every .%s is representable as .%s", type_name(s),
 		                type_name(t));
 	if (t == T_tf32 ? s != T_f32
 	                : s == T_tf32 || type_bits(t) < 8 || type_bits(s) < 8 || t == T_b128 || s == T_b128)

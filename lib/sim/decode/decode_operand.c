@@ -201,12 +201,12 @@ dec_src(Dec *d, const Opnd *o, PtxType t, Ref *out)
 		if (o->reg->type == T_pred)
 			return dec_fail(d, "%.60s is a predicate", o->reg->name);
 		if (type_bits(o->reg->type) != bits)
-			return dec_fail(d, "%.60s has %u bits, the instruction takes %u", o->reg->name,
+			return dec_fail(d, "%.60s has %u bits; expected %u", o->reg->name,
 			                type_bits(o->reg->type), bits);
 		if (o->neg)
-			return dec_fail(d, "'!' needs a predicate");
+			return dec_fail(d, "'!' requires a predicate");
 		if (o->sel || o->minus)
-			return dec_fail(d, "%.60s: no part or sign of a register is possible here",
+			return dec_fail(d, "%.60s: register selectors and signs are not allowed here",
 			                o->reg->name);
 		reg_ref(d, o->reg, out);
 		return true;
@@ -241,7 +241,7 @@ dec_dst(Dec *d, const Opnd *o, PtxType t, Ref *out)
 	if (o->kind == O_SINK)
 		return temp_ref(d, t, out);
 	if (o->kind != O_REG)
-		return dec_fail(d, "destination is no register");
+		return dec_fail(d, "the destination is not a register");
 	return dec_src(d, o, t, out);
 }
 
@@ -314,7 +314,7 @@ dec_addr(Dec *d, const Opnd *o, Ref *base, s64 *off, sim_space *space)
 			*space = b->var->space;
 		else if (*space != b->var->space &&
 		         !(*space == SIM_SPACE_CLUSTER && b->var->space == SIM_SPACE_SHARED))
-			return dec_fail(d, "%.60s is in another space", b->var->name);
+			return dec_fail(d, "%.60s is in another state space", b->var->name);
 		if (dec_frame(d, b->var)) {
 			*off += (s64)v;
 			dec_fp(d, base);

@@ -12,7 +12,7 @@ shared_space(Dec *d, bool cluster)
 	dec_space(d, &sp);
 	d->in->space = (u8)sp;
 	return sp == SIM_SPACE_NONE || sp == SIM_SPACE_SHARED ||
-	       (cluster && sp == SIM_SPACE_CLUSTER) || dec_fail(d, "is for shared memory");
+	       (cluster && sp == SIM_SPACE_CLUSTER) || dec_fail(d, "only supports shared memory");
 }
 
 static bool
@@ -29,7 +29,7 @@ mbar_addr(Dec *d, const Opnd *o, Ref *r)
 static bool
 b64(Dec *d)
 {
-	return (dec_types(d) && d->nty == 1 && d->ty[0] == T_b64) || dec_fail(d, "the type has to be .b64");
+	return (dec_types(d) && d->nty == 1 && d->ty[0] == T_b64) || dec_fail(d, "the type must be .b64");
 }
 
 /* Decodes .sem and .scope. */
@@ -81,7 +81,7 @@ dec_mbar(Dec *d)
 		return dec_fail(d, "wrong number of operands");
 	if (dst && o[0].kind != O_SINK) {
 		if (in->space == SIM_SPACE_CLUSTER)
-			return dec_fail(d, "gives no state for .shared::cluster: write _");
+			return dec_fail(d, "has no state result for .shared::cluster; use _");
 		if (!dec_dst(d, &o[0], T_b64, &r[0]))
 			return false;
 	} else {
@@ -148,7 +148,7 @@ dec_clusterbar(Dec *d)
 		d->in->flags |= !dec_has(d, "relaxed") || dec_has(d, "release") ? F_REL : 0;
 	(void)dec_has(d, d->row->id == OP_clarrive ? "release" : "acquire");
 	d->in->flags |= dec_has(d, "aligned") ? F_INT : 0;
-	return dec_needs(d, 90, NULL) && (!d->st->no || dec_fail(d, "takes no operand"));
+	return dec_needs(d, 90, NULL) && (!d->st->no || dec_fail(d, "expected no operand"));
 }
 
 /* mapa{.shared::cluster}.type d, a, rank: a is a register or a variable, with an offset. */
@@ -167,7 +167,7 @@ dec_mapa(Dec *d)
 	    (sp != SIM_SPACE_NONE && sp != SIM_SPACE_CLUSTER))
 		return dec_fail(d, "expected mapa{.shared::cluster}.{u32,u64} d, a, rank");
 	if (o[1].kind == O_VAR && (o[1].var->space != SIM_SPACE_SHARED || sp != SIM_SPACE_CLUSTER))
-		return dec_fail(d, "a variable has to be shared, with .shared::cluster");
+		return dec_fail(d, "a variable must be in shared memory, with .shared::cluster");
 	return dec_dst(d, &o[0], d->ty[0], &r[0]) && dec_src(d, &o[1], d->ty[0], &r[1]) &&
 	       dec_src(d, &o[2], T_u32, &r[2]);
 }
@@ -214,7 +214,7 @@ dec_stasync(Dec *d)
 		return dec_fail(d, "expected .mbarrier::complete_tx::bytes and [a], b, [mbar]");
 	in->mem.ebytes = (u8)(type_bits(d->ty[0]) / 8);
 	if (in->mem.ebytes < 4 || in->mem.ebytes * in->mem.vec > 16)
-		return dec_fail(d, "type .%s is not possible here", type_name(d->ty[0]));
+		return dec_fail(d, "type .%s is not allowed here", type_name(d->ty[0]));
 	if (!mbar_addr(d, &o[0], &r[0]) || !dec_refs(d, &o[1], d->ty[0], false, in->mem.vec, r + 1, &n))
 		return false;
 	sp = (sim_space)in->space;
@@ -254,5 +254,5 @@ dec_fence(Dec *d)
 		in->fence = proxies(d);
 	else
 		in->fence = FENCE_THREAD;
-	return !d->st->no || dec_fail(d, "takes no operand");
+	return !d->st->no || dec_fail(d, "expected no operand");
 }

@@ -18,7 +18,7 @@ scalar_part(Dec *d, const Opnd *o, VideoLane *out)
 	if (!s)
 		return true;
 	if (strlen(s) != 2 || s[1] < '0' || s[1] > (s[0] == 'b' ? '3' : '1'))
-		return dec_fail(d, ".%.20s is no part of a register", s);
+		return dec_fail(d, ".%.20s is not a register selector", s);
 	out->bits = s[0] == 'b' ? 8 : 16;
 	out->shift = (u8)((s[1] - '0') * out->bits);
 	return true;
@@ -33,11 +33,11 @@ simd_part(Dec *d, const Opnd *o, const Video *v, u8 pick[4], char top)
 	if (!s)
 		return true;
 	if (s[0] != (v->lanes == 4 ? 'b' : 'h') || strlen(s) != 1u + v->lanes)
-		return dec_fail(d, ".%.20s is no choice of %u parts", s, v->lanes);
+		return dec_fail(d, ".%.20s does not select %u parts", s, v->lanes);
 	for (u32 i = 0; i < v->lanes; i++) {
 		char c = s[v->lanes - i];
 		if (c < '0' || c > top)
-			return dec_fail(d, ".%.20s: no part %c", s, c);
+			return dec_fail(d, ".%.20s: there is no part %c", s, c);
 		pick[i] = (u8)(c - '0');
 	}
 	return true;
@@ -54,11 +54,11 @@ simd_mask(Dec *d, const Opnd *o, Video *v)
 		return true;
 	v->mask = 0;
 	if (s[0] != (v->lanes == 4 ? 'b' : 'h') || !s[1])
-		return dec_fail(d, ".%.20s is no mask", s);
+		return dec_fail(d, ".%.20s is not a mask", s);
 	for (s++; *s; s++) {
 		u32 bit = (u32)(*s - '0');
 		if (bit >= v->lanes || v->mask & ((2u << bit) - 1))
-			return dec_fail(d, "the mask is no falling list of parts");
+			return dec_fail(d, "the parts of a mask must be in descending order");
 		v->mask |= (u8)(1u << bit);
 	}
 	return true;
@@ -116,7 +116,7 @@ dec_video(Dec *d)
 	bool set;
 
 	if (!set_op(d, v) || d->st->no < 3 || d->st->no > 4)
-		return dec_fail(d, "expected d, a, b and perhaps c");
+		return dec_fail(d, "expected d, a, b and optionally c");
 	set = v->op == V_SET;
 	if (d->nty != (set ? 2u : 3u))
 		return dec_fail(d, "wrong number of types");
@@ -136,7 +136,8 @@ dec_video(Dec *d)
 		return false;
 	if (d->st->no != 3u + (v->lanes > 1 || v->sec || v->d.bits < 32 || v->op == V_MAD))
 		return dec_fail(d,
-		                "c is for a second operation, a part of d, and SIMD forms, and then needed");
+		                "c is required for a second operation, a part of d, and SIMD forms, and "
+		                "only allowed there");
 	if (v->lanes == 1 && v->d.bits < 32 && v->sec)
 		return dec_fail(d, "a second operation and a part of d exclude each other");
 	if (v->op == V_MAD) {
@@ -145,7 +146,7 @@ dec_video(Dec *d)
 		if ((v->neg_product && v->neg_c) || (v->plus_one && (o[1].minus || o[2].minus || o[3].minus)))
 			return dec_fail(d, "too many signs");
 	} else if (o[1].minus || o[2].minus) {
-		return dec_fail(d, "only vmad takes signs");
+		return dec_fail(d, "only vmad supports signs");
 	}
 	dst.sel = NULL;
 	in->video = v;

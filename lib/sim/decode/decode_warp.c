@@ -49,7 +49,7 @@ dec_shfl(Dec *d)
 	if (!take_mode(d, mode) || !dec_types(d) || type_bits(d->ty[0]) != 32 || d->st->no != 5)
 		return dec_fail(d, "expected shfl.sync.mode.b32 d, a, b, c, mask");
 	if (o[0].kind == O_PAIR && o[0].elt[0].kind == O_SINK)
-		return dec_fail(d, "d cannot be left out");
+		return dec_fail(d, "d cannot be omitted");
 	warp_common(d, 4, &r);          /* mask first: s[0] is always the member mask */
 	return dst_pair(d, &o[0], T_b32, &r[0]) && dec_src(d, &o[4], T_u32, &r[1]) &&
 	       dec_src(d, &o[1], T_b32, &r[2]) && dec_src(d, &o[2], T_u32, &r[3]) &&
@@ -181,7 +181,7 @@ dec_bar(Dec *d)
 			return dec_fail(d, "the number of threads must be a multiple of 32");
 		return dec_src(d, &o[i + 1], T_u32, &r[2]);
 	}
-	return in->mode != BAR_ARRIVE || dec_fail(d, "arrive needs a thread count");
+	return in->mode != BAR_ARRIVE || dec_fail(d, "arrive requires a thread count");
 }
 
 bool
@@ -222,7 +222,7 @@ dec_ret(Dec *d)
 {
 	dec_has(d, "uni");
 	if (d->st->no)
-		return dec_fail(d, "takes no operand");
+		return dec_fail(d, "expected no operand");
 	if (d->row->id == OP_ret && d->f->entry)
 		d->in->exec = exec_exit;
 	return true;
@@ -285,7 +285,7 @@ dec_absent(Dec *d)
 
 	d->used = ~0u;
 	if (d->st->no < 2 + level + 2 * grad)
-		return dec_fail(d, "has not enough operands");
+		return dec_fail(d, "too few operands");
 	at = o[0].kind == O_ADDR ? &o[0] : &o[1];
 	data = at == o ? &o[1] : &o[0];
 	if (at->kind != O_ADDR || (data->kind == O_VEC ? data->n : 1) != n)

@@ -57,15 +57,15 @@ find_kind(Dec *d, bool sparse, u32 *kind)
 			break;
 	if (i == COUNT_OF(kinds) || kinds[i].type != type_family(d->ty[2]) ||
 	    !(kinds[i].how & acc))
-		return dec_fail(d, "there is no wgmma of these types");
+		return dec_fail(d, "wgmma is not defined for these types");
 	if (m != 64 || k != kinds[i].k * 8u * (sparse ? 2 : 1) || (sparse && d->ty[1] == T_b1))
-		return dec_fail(d, "there is no m%un%uk%u of these types", m, n, k);
+		return dec_fail(d, "shape m%un%uk%u is not defined for these types", m, n, k);
 	if (!n || n % 8 || n > 256 || (!kinds[i].fine && n > 24 && n % 16))
 		return dec_fail(d, "n must be a multiple of %d up to 256", kinds[i].fine ? 8 : 16);
 	if (!dec_satfinite(d, d->ty[1]))
 		return false;
 	if (d->ty[1] == T_b1 && !dec_follow(d, "and", "popc"))
-		return dec_fail(d, "single bits need .and.popc");
+		return dec_fail(d, ".b1 types require .and.popc");
 	*kind = i;
 	return true;
 }
@@ -83,7 +83,7 @@ dec_wgmma(Dec *d)
 	if (!find_kind(d, sparse, &kind) || !dec_needs(d, DEC_LETTER + 90, NULL))
 		return false;
 	if (d->st->no < 4 + 2u * sparse)
-		return dec_fail(d, "takes more operands");
+		return dec_fail(d, "too few operands");
 	dec_product(d, d->ty[1], d->ty[2], d->ty[0], d->ty[0]);
 	in->wsync = true;
 	k = in->mma.k;
@@ -113,7 +113,7 @@ dec_wgsync(Dec *d)
 	d->in->wsync = true;
 	if (d->st->no != (d->row->id == OP_wgwait ? 1u : 0u) ||
 	    (d->st->no && (!dec_imm(&d->st->o[0], &n) || n > 1u << 20)))
-		return dec_fail(d, "only wait_group has an operand, the number of groups, an immediate");
+		return dec_fail(d, "only wait_group has an operand: the number of groups, as an immediate");
 	d->in->wait.keep = (u32)n;
 	return dec_needs(d, DEC_LETTER + 90, NULL);
 }

@@ -68,9 +68,10 @@ dec_wmmamem(Dec *d)
 			sm = shapes[i].sm;
 		}
 	if (!found || d->nty != 1)
-		return dec_fail(d, "there is no fragment of m%un%uk%u of .%s", m, n, k, type_name(t));
+		return dec_fail(d, "shape m%un%uk%u is not defined for fragments of .%s",
+		                m, n, k, type_name(t));
 	if (which != FRAG_C && type_bits(t) < 8 && col != (which == FRAG_B))
-		return dec_fail(d, "A of .%s is by row, B by column", type_name(t));
+		return dec_fail(d, "A of .%s must be .row, B must be .col", type_name(t));
 	if (!dec_needs(d, sm, NULL))
 		return false;
 	if (d->st->no != 2 && d->st->no != 3)
@@ -122,15 +123,15 @@ dec_wmma(Dec *d)
 			s = &shapes[i];
 	if (!s || a != b || !goes_with((PtxType)s->type, c) || !goes_with((PtxType)s->type, dt) ||
 	    (a == T_f16 && d->nty == 4))
-		return dec_fail(d, "there is no m%un%uk%u of these types", m, n, k);
+		return dec_fail(d, "shape m%un%uk%u is not defined for these types", m, n, k);
 	if (type_bits(a) < 8 && (in->mma.a_col || !in->mma.b_col))
-		return dec_fail(d, "this shape is .row.col only");
+		return dec_fail(d, "this shape only supports .row.col");
 	if (!dec_needs(d, s->sm, NULL))
 		return false;
 	if (!dec_satfinite(d, a))
 		return false;
 	if (a == T_f64 && (dec_has(d, "rz") || dec_has(d, "rm") || dec_has(d, "rp")))
-		return dec_fail(d, "is supported with .rn only");
+		return dec_fail(d, "only .rn is supported");
 	if (a == T_f64)
 		dec_has(d, "rn");
 	if (!dec_bit_op(d, a == T_b1))

@@ -270,8 +270,8 @@ exists(Dec *d)
 	if (need == LEGAL)
 		return true;
 	if (need == LEGAL_NEVER)
-		return dec_fail(d, "there is no such combination of modifiers and types");
-	return dec_fail(d, "needs a target of sm_%u or newer, this is %s", need, d->m->ptx.target);
+		return dec_fail(d, "this combination of modifiers and types does not exist");
+	return dec_fail(d, "needs a target of sm_%u or newer, not %s", need, d->m->ptx.target);
 }
 
 /* Leaves as parts only those that are not words of the row. */

@@ -48,7 +48,7 @@ link_branches(Dec *d, u32 from, const u32 *pc)
 		if (!find_label(d, st->o[1].name, pc, &to, &lb))
 			continue;
 		if (!lb->ntargets) {
-			dec_fail(d, "%.80s is no .branchtargets list", lb->name);
+			dec_fail(d, "%.80s is not a .branchtargets list", lb->name);
 			continue;
 		}
 		t = NEWN(&m->ptx.arena, u32, lb->ntargets);

@@ -18,7 +18,7 @@ dec_shape(Dec *d)
 	char *e;
 
 	if (!s)
-		return dec_fail(d, "has no shape such as .m16n8k16");
+		return dec_fail(d, "expected a shape such as .m16n8k16");
 	m = strtoul(s + 1, &e, 10);
 	n = *e == 'n' ? strtoul(e + 1, &e, 10) : 0;
 	k = *e == 'k' ? strtoul(e + 1, &e, 10) : 0;
@@ -43,7 +43,8 @@ dec_layouts(Dec *d, bool any)
 	}
 	if (n != 2)
 		return dec_fail(d, "expected two layouts, of A and B");
-	return any || (!d->in->mma.a_col && d->in->mma.b_col) || dec_fail(d, "this shape is .row.col only");
+	return any || (!d->in->mma.a_col && d->in->mma.b_col) || dec_fail(d, "this shape only supports "
+	                                                                     ".row.col");
 }
 
 void
@@ -62,7 +63,7 @@ dec_satfinite(Dec *d, PtxType ab)
 		return true;
 	d->in->flags |= F_SAT;
 	return type_family(ab) == T_s8 || type_family(ab) == T_s4 ||
-	       dec_fail(d, ".satfinite is for .s8, .u8, .s4 and .u4");
+	       dec_fail(d, ".satfinite is only defined for .s8, .u8, .s4 and .u4");
 }
 
 u32

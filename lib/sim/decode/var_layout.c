@@ -105,7 +105,7 @@ fix_up(sim_module *m, Var *v, Alloc *al)
 			continue;
 		}
 		if (!t || (t->space != SIM_SPACE_GLOBAL && t->space != SIM_SPACE_CONST)) {
-			ptx_error(&m->ptx, x->line, "initialiser names %.80s, which is no global variable",
+			ptx_error(&m->ptx, x->line, "initializer names %.80s, which is not a global variable",
 			          x->name);
 			return false;
 		}

@@ -47,7 +47,7 @@ exec_cpmbar(Warp *w, const Ins *in, u32 mask)
 	FOR_LANES(l, mbar_places(w, in, &in->s[0], in->off, mask, A_SWRITE, acc)) {
 		a->addr[l] = (u32)acc[l].addr;
 		if (acc[l].cta != w->cta)
-			mbar_bad(w, in, l, a->addr[l], "the mbarrier has to be in the thread's own block");
+			mbar_bad(w, in, l, a->addr[l], "the mbarrier must be in the thread's own block");
 		else if (in->arrive.noinc || mbar_more(w, in, l, w->cta, a->addr[l]))
 			a->mask |= 1u << l;
 		if (a->mask >> l & 1 && mbar_find(w->cta, a->addr[l]))
@@ -136,7 +136,7 @@ take_values(Store *s)
 		if (w->def && red && !check_init(w, l, &s->at[l], bytes))
 			fault_add(w, l, SIM_FAULT_UNINIT_SHARED, in->line, SIM_SPACE_SHARED, s->at[l].addr,
 			          bytes,
-			          NULL, "%.60s: atomic operation on memory nobody has written", in->text);
+			          NULL, "%.60s: atomic operation on uninitialized memory", in->text);
 	}
 }
 

@@ -199,7 +199,7 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 			fault_add(w, l, acc[l].al ? SIM_FAULT_UNINIT_GLOBAL : SIM_FAULT_UNINIT_SHARED,
 			          in->line,
 			          acc[l].space, acc[l].addr, bytes, NULL,
-			          "%.60s: atomic operation on memory nobody has written", in->text);
+			          "%.60s: atomic operation on uninitialized memory", in->text);
 		if (w->def || acc[l].al)
 			mark_init(w, l, &acc[l], bytes, true);
 	}

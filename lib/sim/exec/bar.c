@@ -75,11 +75,12 @@ exec_bar(Warp *w, const Ins *in, u32 mask)
 	    (in->ns > 1 && !uniform(w, in, &in->s[1], mask, &expect)))
 		return R_NEXT;
 	if (n >= NBAR) {
-		bad(w, in, mask, "barrier number is not below 16:", n);
+		bad(w, in, mask, "barrier number must be below 16:", n);
 		return R_NEXT;
 	}
 	if (in->ns > 1 && (expect % WARP || !expect || expect > ((w->cta->nwarp + 0u) * WARP))) {
-		bad(w, in, mask, "thread count is no multiple of 32, or more than the block has:", expect);
+		bad(w, in, mask, "thread count is not a multiple of 32, or exceeds the block's threads:",
+		    expect);
 		return R_NEXT;
 	}
 	arrive(w, in, &w->cta->bar[n], mask, expect);

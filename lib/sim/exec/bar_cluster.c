@@ -98,7 +98,7 @@ exec_carrive(Warp *w, const Ins *in, u32 mask)
 	w->cta->k->barriers++;
 	if (mask & (w->carrived | w->cdone)) {
 		misuse(w, in, mask & (w->carrived | w->cdone),
-		    "the thread has arrived before and not waited");
+		    "the thread has already arrived and not waited");
 		mask &= ~(w->carrived | w->cdone);
 	}
 	w->carrived |= mask;
@@ -124,7 +124,7 @@ exec_cwait(Warp *w, const Ins *in, u32 mask)
 	if (!together(w, in, mask, &r))
 		return r;
 	if (never) {
-		misuse(w, in, never, "the thread has not arrived before");
+		misuse(w, in, never, "the thread waits without having arrived");
 		mask &= ~never;
 	}
 	if (!(mask & ~w->cdone)) {

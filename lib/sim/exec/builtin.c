@@ -149,7 +149,7 @@ exec_builtin(Warp *w, const Ins *in, u32 mask)
 			launch_unlock(l);
 			if (!ok)
 				fault_add(w, lane, SIM_FAULT_HEAP, in->line, SIM_SPACE_GLOBAL, v, 0, NULL,
-				          "free: 0x%llx is no block that malloc gave", (unsigned long long)v);
+				          "free: 0x%llx was not returned by malloc", (unsigned long long)v);
 			break;
 		}
 	return R_NEXT;

@@ -170,7 +170,7 @@ plain_size(Warp *w, const Ins *in, int lane, u64 global, u32 bytes)
 {
 	if (bytes % 16) {
 		fault_add(w, lane, SIM_FAULT_COPY, in->line, SIM_SPACE_NONE, global, bytes, NULL,
-		          "%.60s: size %u is no multiple of 16", in->text, bytes);
+		          "%.60s: size %u is not a multiple of 16", in->text, bytes);
 		return false;
 	}
 	if (global % 16)
@@ -290,8 +290,8 @@ check_unread(const Warp *w)
 		if (!k->have && !k->idle) {
 			fault_add(k->w, k->lane, SIM_FAULT_EXIT, k->in->line, SIM_SPACE_SHARED, k->sh,
 			          k->bytes, NULL,
-			          "%.60s: the block ends and no cp.async.bulk.wait_group has waited "
-			          "for this to read its shared memory", k->in->text);
+			          "%.60s: the block exits without a cp.async.bulk.wait_group for this read "
+			          "of its shared memory", k->in->text);
 			return;
 		}
 }

@@ -102,8 +102,8 @@ check_source(const Bulk *k, Cta *b)
 				continue;
 			addr = (u32)(bad - b->sinit);
 			fault_add(k->w, k->lane, SIM_FAULT_UNINIT_SHARED, k->in->line, SIM_SPACE_SHARED,
-			          addr, 1, NULL, "%.60s: shared memory at 0x%x, which nobody has written, "
-			          "goes to global memory", k->in->text, addr);
+			          addr, 1, NULL, "%.60s: copies uninitialized shared memory at 0x%x to "
+			                         "global memory", k->in->text, addr);
 			return;
 		}
 }
@@ -149,7 +149,7 @@ check_reduced(const Bulk *k)
 		if (r->al->full || !memchr(r->al->init + off, 0, r->n))
 			continue;
 		fault_add(k->w, k->lane, SIM_FAULT_UNINIT_GLOBAL, k->in->line, SIM_SPACE_GLOBAL, r->addr,
-		          r->n, NULL, "%.60s: reduction into global memory nobody has written", k->in->text);
+		          r->n, NULL, "%.60s: reduction into uninitialized global memory", k->in->text);
 		return;
 	}
 }

@@ -20,7 +20,7 @@ bool
 bulk_misaligned(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, u32 align)
 {
 	fault_add(w, lane, SIM_FAULT_ALIGN, in->line, sp, addr, align, NULL,
-	          "%.60s: address 0x%llx is no multiple of %u", in->text, (unsigned long long)addr, align);
+	          "%.60s: address 0x%llx is not a multiple of %u", in->text, (unsigned long long)addr, align);
 	return false;
 }
 
@@ -86,7 +86,7 @@ bulk_target(Bulk *k, const MemAccess *dst)
 	if (arg->own && dst->cta != k->w->cta)
 		return wrong_block(k, "a .shared::cta destination in", dst->cta);
 	if (arg->dir == B_SEND && dst->cta == k->w->cta)
-		return wrong_block(k, "the destination has to be in another block than its own,", dst->cta);
+		return wrong_block(k, "the destination must be in another block, not in", dst->cta);
 	k->mbar = (u32)mb.addr;
 	FOR_LANES(r, k->ranks)
 		ok &= cluster_reach(k->w, k->in, k->lane, c->cta[r], k->mbar, 8) &&

@@ -44,10 +44,10 @@ fetch(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, TmapBits *b)
 		memcpy((u8 *)b + 64 * i, a->p, 64);
 	}
 	if (!tmap_intact(b) && tmap_edited(b, what, sizeof what))
-		return bad(w, in, lane, addr, "the tensor map at 0x%llx was edited other than by "
-		           "tensormap.replace: %s", (unsigned long long)addr, what);
+		return bad(w, in, lane, addr, "the tensor map at 0x%llx was modified other than by "
+		                              "tensormap.replace: %s", (unsigned long long)addr, what);
 	if (!tmap_intact(b))
-		return bad(w, in, lane, addr, "there is no tensor map at 0x%llx, or it has been overwritten",
+		return bad(w, in, lane, addr, "no tensor map at 0x%llx, or it was overwritten",
 		           (unsigned long long)addr);
 	if (w->def && half[0].al)
 		return tmap_seen(w, in, lane, &half[0]);
@@ -63,7 +63,7 @@ tmap_fetch(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, sim_tmap_de
 	if (!fetch(w, in, lane, sp, addr, &b))
 		return false;
 	tmap_unpack(&b, d);
-	return tmap_check(d, why, sizeof why) || bad(w, in, lane, addr, "the tensor map is wrong: %s", why);
+	return tmap_check(d, why, sizeof why) || bad(w, in, lane, addr, "invalid tensor map: %s", why);
 }
 
 /* Does the map match the instruction? */
@@ -73,13 +73,14 @@ fits(Warp *w, const Ins *in, int lane, u64 addr, const sim_tmap_desc *d)
 	const BulkArg *arg = in->bulk;
 
 	if (d->rank != arg->rank)
-		return bad(w, in, lane, addr, "the map has %u dimensions, the instruction %u", d->rank,
+		return bad(w, in, lane, addr, "the tensor map has %u dimensions, the instruction %u", d->rank,
 		           arg->rank);
 	if (!d->im2col != !arg->im2col)
-		return bad(w, in, lane, addr, "the map is for %s mode, the instruction is not",
+		return bad(w, in, lane, addr, "the tensor map is for %s mode, the instruction is not",
 		           d->im2col ? "im2col" : "tiled");
 	if (arg->reduce && !tmap_reduces(d, arg->op))
-		return bad(w, in, lane, addr, "the map's element type has no such reduction");
+		return bad(w, in, lane, addr, "this reduction does not support the tensor map's element "
+		                              "type");
 	return true;
 }
 

@@ -15,8 +15,8 @@ static bool
 overflow(Warp *w, const Ins *in, int lane)
 {
 	fault_add(w, lane, SIM_FAULT_CALL, in->line, SIM_SPACE_LOCAL, w->sp[lane], 0, NULL,
-	          "%.60s: the stack of %u bytes is used up", in->text, w->cta->l->local - w->cta->l->frame);
-	block_stop(w->cta, SIM_E_FAULT, "the stack is used up");
+	          "%.60s: stack overflow (%u bytes)", in->text, w->cta->l->local - w->cta->l->frame);
+	block_stop(w->cta, SIM_E_FAULT, "stack overflow");
 	return false;
 }
 
@@ -243,19 +243,19 @@ pointed(Warp *w, const Ins *in, const CallInstr *c, u32 mask, u32 *same)
 	FOR_LANES(l, mask)
 		*same |= (u32)(t[l] == first) << l;
 	if (!f)
-		why = "is no function";
+		why = "is not a function";
 	else if (!f->has_body)
-		why = "has no body here";
+		why = "has no body in this module";
 	else if (f->nparam != c->narg || f->nret != c->nret)
-		why = "takes other arguments";
+		why = "has other parameters";
 	for (u32 i = 0; !why && i < c->narg + c->nret; i++)
 		if ((i < c->narg ? f->param[i] : f->ret[i - c->narg])->bytes != c->arg[i].bytes)
-			why = "takes arguments of other sizes";
+			why = "has parameters of other sizes";
 	if (!why)
 		return f;
 	fault_add(w, low_lane(*same), SIM_FAULT_CALL, in->line, SIM_SPACE_NONE, first, 0, NULL,
 	          "%.60s: 0x%llx %.60s %s", in->text, (unsigned long long)first, f ? f->name : "", why);
-	block_stop(w->cta, SIM_E_FAULT, "a call of what is no function");
+	block_stop(w->cta, SIM_E_FAULT, "call of an address that is not a function");
 	return NULL;
 }
 

@@ -18,7 +18,7 @@ path_new(Warp *w, s32 pc, s32 rpc, u32 mask, s32 parent)
 	while (i < w->npath && w->path[i].state != P_FREE)
 		i++;
 	if (i == w->cta->l->paths) {    /* only recursion: a tree of 32 lanes has fewer nodes */
-		block_stop(w->cta, SIM_E_FAULT, "calls are nested too deep");
+		block_stop(w->cta, SIM_E_FAULT, "calls are nested too deeply");
 		w->cta->dead = true;
 		return 0;
 	}
@@ -156,7 +156,7 @@ exec_brx(Warp *w, const Ins *in, u32 mask)
 		same |= (u32)(v[l] == first) << l;
 	if (first >= in->branch.n) {
 		fault_add(w, low_lane(same), SIM_FAULT_CALL, in->line, SIM_SPACE_NONE, 0, 0, NULL,
-		          "%.60s: index %u is not below %u", in->text, first, in->branch.n);
+		          "%.60s: index %u is out of range [0, %u)", in->text, first, in->branch.n);
 		first = 0;
 	}
 	if (same == q->mask)

@@ -37,7 +37,7 @@ exec_mbarset(Warp *w, const Ins *in, u32 mask)
 		inner_effect(b->cl);
 		if (in->id == OP_mbinval) {
 			if (!m)
-				mbar_bad(w, in, l, addr, "no mbarrier has been initialised there");
+				mbar_bad(w, in, l, addr, "no initialized mbarrier at this address");
 			else {
 				b->mb.nunfenced -= !m->fenced;
 				m->live = false;
@@ -46,7 +46,8 @@ exec_mbarset(Warp *w, const Ins *in, u32 mask)
 		}
 		n = src32(w, &in->s[1])[l];
 		if (m)
-			mbar_bad(w, in, l, addr, "there is a live mbarrier already, of line %u", m->line);
+			mbar_bad(w, in, l, addr, "overwrites the live mbarrier initialized in line %u",
+			         m->line);
 		if (!n || n > COUNT_MAX) {
 			mbar_bad(w, in, l, addr, "count %u is not in 1..2^20-1", n);
 			continue;
@@ -129,7 +130,8 @@ phase_over(Warp *w, const Ins *in, int l, const Mbar *m, u64 v)
 	if (in->flags & F_PARITY) {
 		if ((u32)v == ~0u)
 			warning_add(w, l, SIM_FAULT_MBARRIER, in->line, SIM_SPACE_SHARED, m->addr, 8, NULL,
-			            "%.60s: phase parity -1 is taken for 1; the ISA knows 0 and 1", in->text);
+			            "%.60s: phase parity -1 is treated as 1; the ISA defines 0 and 1",
+			            in->text);
 		else if (v > 1)
 			mbar_bad(w, in, l, m->addr, "phase parity %llu is neither 0 nor 1",
 			         (unsigned long long)v);
@@ -138,8 +140,8 @@ phase_over(Warp *w, const Ins *in, int l, const Mbar *m, u64 v)
 	ago = (m->phase - (u32)(v >> 40)) & PHASE_MASK;
 	if (ago > 1)
 		mbar_bad(w, in, l, m->addr,
-		    "the state is of phase %u, the mbarrier is in phase %u: it has to be "
-		                            "the current or the last one",
+		    "the state is of phase %u, the mbarrier is in phase %u; expected the current or the "
+		    "preceding phase",
 		         (u32)(v >> 40), m->phase & PHASE_MASK);
 	return ago != 0;
 }

@@ -131,7 +131,7 @@ mbar_complete_tx(const PendingOp *f, Cta *b, u32 addr, u32 bytes)
 	in.line = f->line;
 	in.text = "complete_tx of an asynchronous operation";
 	if (!m)
-		return mbar_bad(&b->warp[0], &in, 0, addr, "no mbarrier has been initialised there");
+		return mbar_bad(&b->warp[0], &in, 0, addr, "no initialized mbarrier at this address");
 	return mbar_bad(&b->warp[0], &in, 0, addr, "tx-count %d - %u is out of range: at least -(2^20-1)",
 	                m->tx, bytes);
 }
@@ -144,7 +144,7 @@ mbar_more(Warp *w, const Ins *in, int lane, Cta *b, u32 addr)
 	if (!m)
 		return false;
 	if (m->pending == COUNT_MAX)
-		return mbar_bad(w, in, lane, addr, "the pending count is 2^20-1 already");
+		return mbar_bad(w, in, lane, addr, "the pending count is already 2^20-1");
 	m->pending++;
 	mbar_keep(b, m);
 	return true;

@@ -363,12 +363,12 @@ exec_mapa(Warp *w, const Ins *in, u32 mask)
 		u64 a = lane_get(w, in->s, l) - win;
 		if (rank[l] >= w->cta->cl->n)
 			fault_add(w, l, SIM_FAULT_CLUSTER, in->line, SIM_SPACE_SHARED, a, 0, NULL,
-			          "%.60s: rank %u is not below %u, the blocks of the cluster", in->text,
+			          "%.60s: rank %u is out of range: the cluster has %u blocks", in->text,
 			          rank[l],
 			          w->cta->cl->n);
 		if (a >= WIN_BYTES)
 			fault_add(w, l, SIM_FAULT_CLUSTER, in->line, SIM_SPACE_SHARED, a + win, 0, NULL,
-			          "%.60s: 0x%llx is no address of shared memory", in->text,
+			          "%.60s: 0x%llx is not a shared-memory address", in->text,
 			          (unsigned long long)(a + win));
 		lane_set(w, in->d, l, win + cluster_addr(rank[l] % MAX_CLUSTER, (u32)a));
 	}

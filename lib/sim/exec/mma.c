@@ -244,7 +244,8 @@ exec_mmasp(Warp *w, const Ins *in, u32 mask)
 	                 in->mma.ordered);
 	if (bad >= 0)
 		fault_add(w, bad, SIM_FAULT_METADATA, in->line, SIM_SPACE_REG, 0, 0, NULL,
-		          "%.60s: lane %d has sparsity metadata 0x%08x, which no %smatrix has", in->text, bad,
+		          "%.60s: lane %d has sparsity metadata 0x%08x, which is invalid for any %smatrix",
+		          in->text, bad,
 		          src32(w, meta)[bad], in->mma.ordered ? "ordered " : "");
 	mat_product(f.c, f.a, f.b, f.m, f.n, f.k);
 	store_c(w, in, &f);
@@ -280,7 +281,7 @@ check_scales(Warp *w, const Ins *in)
 	for (u32 b = 0; b < 2; b++) {
 		const Ref *r = &in->s[in->ns - 2 + b];
 
-		use_check(w, in, r, scale_lanes(in, b), "scales of a product");
+		use_check(w, in, r, scale_lanes(in, b), "block scales of an MMA");
 		def_set(w, r, ALL_LANES, ALL_LANES, 0);
 	}
 }

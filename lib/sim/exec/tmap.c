@@ -96,18 +96,18 @@ check_kind(const sim_tmap_desc *d, const Why *w)
 	if (d->interleave > SIM_INTERLEAVE_32B)
 		return no(w, "interleave %u is not in 0..2", d->interleave);
 	if (d->interleave && d->rank < 3)
-		return no(w, "an interleaved layout needs rank 3 or more, not %u", d->rank);
+		return no(w, "an interleaved layout requires rank 3 or more, not %u", d->rank);
 	if (d->swizzle > SIM_SWIZZLE_128B)
 		return no(w, "swizzle %u is not in 0..3%s", d->swizzle,
 		          d->swizzle <= 6 ? ": the atoms of 32 and 64 bytes need sm_100" : "");
 	if (d->interleave == SIM_INTERLEAVE_32B && d->swizzle != SIM_SWIZZLE_32B)
-		return no(w, "a 32-byte interleave needs the 32-byte swizzle");
+		return no(w, "a 32-byte interleave requires the 32-byte swizzle");
 	if (d->l2_promotion > SIM_L2_256B)
 		return no(w, "L2 promotion %u is not in 0..3", d->l2_promotion);
 	if (d->oob_fill > SIM_FILL_NAN)
 		return no(w, "out-of-bounds fill %u is not in 0..1", d->oob_fill);
 	if (d->oob_fill == SIM_FILL_NAN && !types[d->type].is_float)
-		return no(w, "the NaN fill needs a floating-point type, not %s", types[d->type].name);
+		return no(w, "the NaN fill requires a floating-point type, not %s", types[d->type].name);
 	return true;
 }
 
@@ -117,7 +117,7 @@ check_tensor(const sim_tmap_desc *d, const Why *w)
 	u32 align = d->interleave == SIM_INTERLEAVE_32B ? 32 : 16;
 
 	if (d->address % align)
-		return no(w, "the global address 0x%llx is no multiple of %u",
+		return no(w, "the global address 0x%llx is not a multiple of %u",
 		          (unsigned long long)d->address, align);
 	for (u32 i = 0; i < d->rank; i++) {
 		if (!d->dim[i] || d->dim[i] > 1ull << 32)
@@ -127,7 +127,7 @@ check_tensor(const sim_tmap_desc *d, const Why *w)
 			return no(w, "element stride %u of dimension %u is not in 1..8",
 			          d->element_stride[i], i);
 		if (i && (d->stride[i - 1] % align || d->stride[i - 1] >= 1ull << 40))
-			return no(w, "stride %llu of dimension %u is no multiple of %u below 2^40",
+			return no(w, "stride %llu of dimension %u is not a multiple of %u below 2^40",
 			          (unsigned long long)d->stride[i - 1], i, align);
 	}
 	return true;
@@ -172,14 +172,14 @@ check_row(const sim_tmap_desc *d, const Why *w)
 	u32 inner = tmap_row(d), span = 16u << d->swizzle;
 
 	if (d->interleave == SIM_INTERLEAVE_NONE && inner % 16)
-		return no(w, "the inner box has %u bytes, no multiple of 16", inner);
+		return no(w, "the inner box has %u bytes, not a multiple of 16", inner);
 	if (d->interleave == SIM_INTERLEAVE_NONE && d->swizzle && inner > span)
 		return no(w, "the inner box has %u bytes, more than the %u of the swizzle", inner, span);
 	if (d->interleave)
 		return no(w, "interleaved layouts are not simulated");
 	if (d->swizzle && inner < span && rows(d) > 1)
-		return no(w, "an inner box of %u bytes is not simulated with the %u-byte swizzle: give it "
-		             "%u bytes, or a narrower swizzle",
+		return no(w, "an inner box of %u bytes is not simulated with the %u-byte swizzle; use %u "
+		             "bytes, or a narrower swizzle",
 		          inner, span, span);
 	return true;
 }
@@ -202,7 +202,7 @@ sim_tmap_encode(sim_tmap *out, const sim_tmap_desc *d, char *why, size_t n)
 	Why w = { why, n };
 
 	if (!out || !d || d->size != sizeof *d) {
-		no(&w, "sim_tmap_desc was not set up by SIM_TMAP_INIT");
+		no(&w, "sim_tmap_desc was not initialized by SIM_TMAP_INIT");
 		return SIM_E_INVALID;
 	}
 	if (!tmap_check(d, why, n))

@@ -33,7 +33,7 @@ start_im2col(const Box *b, char *why, size_t n)
 		}
 		if (b->at[1 + i] < pixel_low(d, i) || b->at[1 + i] > pixel_high(d, i)) {
 			snprintf(why, n,
-			         "coordinate %lld of dimension %u is outside of the pixel box %lld..%lld",
+			         "coordinate %lld of dimension %u is outside the pixel box %lld..%lld",
 			         (long long)b->at[1 + i], 1 + i, (long long)pixel_low(d, i),
 			         (long long)pixel_high(d, i));
 			return false;

@@ -59,7 +59,7 @@ tmap_seen(Warp *w, const Ins *in, int lane, const MemAccess *a)
 	if (!check_written(w, a, TMAP_BYTES, &time, &other) || (t && time < t->time))
 		return true;
 	fault_add(w, lane, SIM_FAULT_PROXY, in->line, SIM_SPACE_GLOBAL, a->addr, TMAP_BYTES, &other,
-	          "%.60s: the tensor map was changed in line %u, and this block has executed no "
+	          "%.60s: the tensor map was modified in line %u, and this block has not executed "
 	          "fence.proxy.tensormap::generic.acquire on it since", in->text, other.line);
 	return true;
 }
@@ -147,7 +147,7 @@ replace_lane(Warp *w, const Ins *in, int l, const MemAccess *a)
 	memcpy(&b, a->p, sizeof b);
 	if (!tmap_intact(&b) && !blank(&b)) {
 		fault_add(w, l, SIM_FAULT_TMAP, in->line, a->space, a->addr, TMAP_BYTES, NULL,
-		          "%.60s: there is no tensor map at 0x%llx, nor 128 zeros", in->text,
+		          "%.60s: neither a tensor map nor 128 zero bytes at 0x%llx", in->text,
 		          (unsigned long long)a->addr);
 		return;
 	}
@@ -186,7 +186,7 @@ copy_lane(Warp *w, const Ins *in, int l, u64 to, u64 from)
 		check_access(w, in, l, &dst, TMAP_BYTES, A_WRITE, NULL);
 		if (memchr(src.cta->sinit + src.addr, 0, TMAP_BYTES))
 			fault_add(w, l, SIM_FAULT_UNINIT_SHARED, in->line, SIM_SPACE_SHARED, src.addr,
-			          TMAP_BYTES, NULL, "%.60s: copies a tensor map that nobody has written",
+			          TMAP_BYTES, NULL, "%.60s: copies an uninitialized tensor map",
 			          in->text);
 		mark_init(w, l, &dst, TMAP_BYTES, true);
 	}

@@ -17,7 +17,7 @@ int
 exec_absent(Warp *w, const Ins *in, u32 mask)
 {
 	fault_add(w, low_lane(mask), SIM_FAULT_BOUNDS, in->line, SIM_SPACE_GLOBAL, 0, 0, NULL,
-	          "%.60s: is not simulated; this device has no %s that an address could name", in->text,
+	          "%.60s: is not simulated; this device has no %s to address", in->text,
 	          lacks(in->id));
 	block_stop(w->cta, SIM_E_FAULT, "an instruction that is not simulated");
 	return R_STOP;

@@ -15,8 +15,8 @@ tell_partial(Warp *w, const Ins *in, u32 mask, u32 missing)
 
 	w->reported = true;
 	fault_add(w, low_lane(mask), k, in->line, SIM_SPACE_NONE, 0, 0, NULL,
-	          "%.60s: warp %u executes it with lanes 0x%08x while lanes 0x%08x, which it needs, "
-	          "are elsewhere%s", in->text, w->id, mask, missing,
+	          "%.60s: warp %u executes it with lanes 0x%08x, but required lanes 0x%08x have diverged%s",
+	          in->text, w->id, mask, missing,
 	          missing & ~w->live ? " or have exited" : "");
 }
 

@@ -206,7 +206,8 @@ load_a(Wg *g, double *a)
 		bad = mat_expand(a, packed, g->k, t, src32(g->w, meta), sel, false);
 		if (bad >= 0)
 			fault_add(g->w, bad, SIM_FAULT_METADATA, g->in->line, SIM_SPACE_REG, 0, 0, NULL,
-			          "%.60s: lane %d has sparsity metadata 0x%08x, which no matrix has",
+			          "%.60s: lane %d has sparsity metadata 0x%08x, which is invalid for any "
+			          "matrix",
 			          g->in->text, bad, src32(g->w, meta)[bad]);
 		e *= 2;
 	}

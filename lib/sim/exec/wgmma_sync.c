@@ -79,7 +79,7 @@ exec_maxnreg(Warp *w, const Ins *in, u32 mask)
 		return R_BLOCK;
 	if (inc ? n < have : n > have) {
 		fault_add(w, 0, SIM_FAULT_SETMAXNREG, in->line, SIM_SPACE_NONE, 0, 0, NULL,
-		          "%.60s: warp %u has %u registers a thread, %u is %s", in->text, w->id, have, n,
+		          "%.60s: warp %u has %u registers/thread, %u is %s", in->text, w->id, have, n,
 		          inc ? "fewer" : "more");
 	} else if (inc && n - have > b->pool) {
 		w->path[w->cur].state = P_REGS;

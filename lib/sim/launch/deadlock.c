@@ -139,14 +139,14 @@ static void
 say_warp(Report *t, const Warp *w)
 {
 	if (w->done) {
-		say(t, "  warp %u has ended\n", w->id);
+		say(t, "  warp %u has exited\n", w->id);
 		return;
 	}
 	say(t, "  warp %u\n", w->id);
 	for (u32 k = 0; k < w->npath; k++) {
 		const Path *q = &w->path[k];
 		if (q->state == P_WAIT && q->arrived & w->live)
-			say(t, "    lanes 0x%08x wait where the warp meets again, line %u\n",
+			say(t, "    lanes 0x%08x wait at the reconvergence point, line %u\n",
 			    q->arrived & w->live, q->pc == NO_PC ? 0 : w->cta->l->m->code[q->pc].line);
 		else if (q->state != P_FREE && q->state != P_WAIT)
 			say_path(t, w, q);
@@ -226,7 +226,7 @@ others(const Cta *b, char *text, size_t size)
 				at += (size_t)snprintf(text + at, size - at, " warp %u in line %u,", i,
 				                       b->l->m->code[b->warp[i].path[k].pc].line);
 			else if (b->warp[i].done && k == 0)
-				at += (size_t)snprintf(text + at, size - at, " warp %u has ended,", i);
+				at += (size_t)snprintf(text + at, size - at, " warp %u has exited,", i);
 }
 
 static void
@@ -264,7 +264,7 @@ hang_fault(Warp *w, const Path *q)
 		lanes = w->live;
 	}
 	fault_add(w, low_lane(lanes), SIM_FAULT_DEADLOCK, line, SIM_SPACE_NONE, 0, 0, NULL,
-	          "%s%s nobody else comes", what, rest);
+	          "%s%s no other thread will arrive", what, rest);
 }
 
 void

@@ -105,7 +105,7 @@ check_cluster(Launch *l, sim_result *r)
 	l->cexplicit = a[0] || a[1] || a[2] || need[0];
 	l->ncluster = 1;
 	if (f->cexplicit && !l->cexplicit)
-		return refuse(r, "%.80s is .explicitcluster: the launch has to give cluster dimensions",
+		return refuse(r, "%.80s is .explicitcluster; the launch must specify cluster dimensions",
 		              f->name);
 	for (u32 i = 0; i < 3; i++) {
 		u32 want = a[i] ? a[i] : 1, is = need[i] ? need[i] : 1;
@@ -117,8 +117,8 @@ check_cluster(Launch *l, sim_result *r)
 			return refuse(r, "a cluster has more than %u blocks", MAX_CLUSTER);
 		if (l->a.grid[i] % l->cdim[i])
 			return refuse(r,
-			              "the grid has %u blocks in direction %c, no multiple of the cluster's "
-			              "%u",
+			              "the grid has %u blocks in direction %c, not a multiple of the "
+			              "cluster's %u",
 			              l->a.grid[i], "xyz"[i], l->cdim[i]);
 		l->cgrid[i] = l->a.grid[i] / l->cdim[i];
 		l->ncluster *= l->cgrid[i];
@@ -126,7 +126,7 @@ check_cluster(Launch *l, sim_result *r)
 	if (f->max_rank && n > f->max_rank)
 		return refuse(r, "%.80s allows clusters of at most %u blocks", f->name, f->max_rank);
 	if (n > 1 && strtoul(l->m->ptx.target + 3, NULL, 10) < 90)
-		return refuse(r, "clusters need a module for sm_90 or later, this one is for %.20s",
+		return refuse(r, "clusters require a module for sm_90 or later, not %.20s",
 		              l->m->ptx.target);
 	return SIM_OK;
 }
@@ -156,7 +156,7 @@ check_shape(Launch *l, sim_result *r)
 		              f->maxntid[0] * f->maxntid[1] * f->maxntid[2]);
 	l->smem = l->a.smem ? f->smem_dyn + l->a.smem : f->smem;
 	if (l->smem > limit || l->a.smem > limit)
-		return refuse(r, "%u bytes of shared memory, %u are possible", l->smem, limit);
+		return refuse(r, "%u bytes of shared memory exceed the maximum of %u", l->smem, limit);
 	l->smem_user = l->smem;
 	if (l->m->ptx.system_smem)
 		l->smem = (u32)align_up(l->smem, 128) + SYSTEM_SMEM;
@@ -164,8 +164,8 @@ check_shape(Launch *l, sim_result *r)
 	if (check_cluster(l, r) != SIM_OK)
 		return SIM_E_INVALID;
 	if (l->a.l2_bytes && (l->a.l2_bytes < 32 || !l->a.counts))
-		return refuse(r, l->a.counts ? "an L2 cache of less than a sector of 32 bytes"
-		                             : "an L2 cache without counts");
+		return refuse(r, l->a.counts ? "the L2 cache is smaller than a sector of 32 bytes"
+		                             : "an L2 cache requires counts");
 	l->nwarp = ((u32)threads + WARP - 1) / WARP;
 	l->nthread = workers_for(&(Workers){ .threads = l->a.threads }, l->ncluster);
 	if (l->a.trace.hook || l->a.seed)
@@ -184,12 +184,12 @@ check_params(Launch *l, sim_result *r, u8 **block)
 		return SIM_E_NOMEM;
 	if (l->a.params) {
 		if (l->a.param_bytes != f->param_bytes)
-			return refuse(r, "%.80s takes %u bytes of parameters, %zu given", f->name,
+			return refuse(r, "%.80s has %u bytes of parameters, got %zu", f->name,
 			              f->param_bytes, l->a.param_bytes);
 		memcpy(p, l->a.params, f->param_bytes);
 	} else if (f->nparam) {
 		if (!l->a.args)
-			return refuse(r, "%.80s takes %u parameters, none given", f->name, f->nparam);
+			return refuse(r, "%.80s has %u parameters, got none", f->name, f->nparam);
 		for (u32 i = 0; i < f->nparam; i++) {
 			if (!l->a.args[i])
 				return refuse(r, "argument %u is NULL", i);
@@ -288,12 +288,12 @@ sim_run(sim *s, const sim_module *m, const char *entry, const sim_launch *launch
 	l.s = s;
 	l.m = m;
 	if (!launch || launch->size != sizeof *launch)
-		return refuse(r, "sim_launch was not set up by SIM_LAUNCH_INIT");
+		return refuse(r, "sim_launch was not initialized by SIM_LAUNCH_INIT");
 	for (u32 i = 0; i < m->ptx.nfn; i++)
 		if (m->ptx.fn[i]->entry && m->ptx.fn[i]->has_body && !strcmp(m->ptx.fn[i]->name, entry))
 			l.f = m->ptx.fn[i];
 	if (!l.f)
-		return refuse(r, "no entry %.100s", entry);
+		return refuse(r, "no kernel entry %.100s", entry);
 	l.a = *launch;
 	if ((code = check_shape(&l, r)) != SIM_OK)
 		return code;

@@ -141,8 +141,7 @@ cta_end(Cta *b)
 		if (f->dst == b)
 			fault_add(&b->warp[0], 0, SIM_FAULT_CLUSTER, f->line, SIM_SPACE_SHARED, 0, 0, NULL,
 			          "block %u,%u,%u exits while the asynchronous operation of line %u, by "
-			          "block "
-			          "%u,%u,%u, still writes to its shared memory",
+			          "block %u,%u,%u, still writes its shared memory",
 			          b->id[0], b->id[1], b->id[2],
 			          f->line, f->from->id[0], f->from->id[1], f->from->id[2]);
 	check_reach(b);

@@ -42,7 +42,7 @@ within_budget(Worker *k, const SimCluster *c)
 	if (k->nomem)
 		launch_stop(l, SIM_E_NOMEM, "out of memory");
 	else if (all > l->max_steps)
-		launch_stop(l, SIM_E_LIMIT, "the instruction budget is spent: the kernel may not end");
+		launch_stop(l, SIM_E_LIMIT, "instruction budget exhausted; the kernel may not terminate");
 	else if (l->a.cancel && l->a.cancel(l->a.user))
 		launch_stop(l, SIM_E_LIMIT, "cancelled");
 	return !is_stopped(l, c->lin);
@@ -176,7 +176,8 @@ worker(void *workers, unsigned i)
 			/* clusters that wait for a stopped one are not reported */
 			if (!__atomic_load_n(&k->l->stop, __ATOMIC_RELAXED))
 				hang_tell(c);
-			launch_stop(k->l, SIM_E_FAULT, "all blocks wait for what never comes");
+			launch_stop(k->l, SIM_E_FAULT, "deadlock: all blocks wait for an event that never "
+			                               "occurs");
 			r = R_STOP;
 		}
 		if (r == R_BLOCK) {

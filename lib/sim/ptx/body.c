@@ -51,7 +51,7 @@ guard(PtxParser *p, PtxStmt *s)
 	if (p->l.tok != K_ID || !p_name_operand(p, &o))
 		return p_fail(p, "expected a predicate after '@'");
 	if (o.kind != O_REG || o.reg->type != T_pred)
-		return p_fail(p, "the guard is no predicate register");
+		return p_fail(p, "the guard is not a predicate register");
 	s->guard = o.reg;
 	return true;
 }
@@ -224,7 +224,7 @@ p_body(PtxParser *p)
 	lex_next(&p->l);
 	while (deep) {
 		if (p->l.tok == K_END)
-			return p_fail(p, "the body of %.80s does not end", p->f->name);
+			return p_fail(p, "the body of %.80s is not closed", p->f->name);
 		if (p_take(p, '{')) {
 			p->sc = p_scope(p, p->sc);
 			deep++;

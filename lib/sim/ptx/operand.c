@@ -185,7 +185,7 @@ p_operand(PtxParser *p, Opnd *o, int deep)
 {
 	memset(o, 0, sizeof *o);
 	if (deep > 4)
-		return p_fail(p, "operand is nested too deep");
+		return p_fail(p, "operand is nested too deeply");
 	if (p_take(p, '{')) {
 		o->kind = O_VEC;
 		return p_list(p, o, '}', deep);

@@ -192,7 +192,7 @@ same_fn(PtxParser *p, const char *name, Fn **out)
 		return true;
 	*out = b->p;
 	if (b->what != SYM_FN || (*out)->has_body)
-		return p_fail(p, "%.80s is declared twice", name);
+		return p_fail(p, "redeclaration of %.80s", name);
 	return true;
 }
 
@@ -258,7 +258,7 @@ skip_section(PtxParser *p)
 		deep += lex_is(&p->l, '{') - lex_is(&p->l, '}');
 		lex_next(&p->l);
 	}
-	return deep == 0 || p_fail(p, "the section does not end");
+	return deep == 0 || p_fail(p, "the section is not closed");
 }
 
 static bool
@@ -305,7 +305,7 @@ alias(PtxParser *p)
 		return false;
 	b = scope_find(p->m->scope, name, strlen(name));
 	if (!b || b->what != SYM_FN || ((Fn *)b->p)->entry || ((Fn *)b->p)->has_body)
-		return p_fail(p, "%.80s is no function that has been declared only", name);
+		return p_fail(p, "%.80s is not a function that is only declared", name);
 	((Fn *)b->p)->alias = of;
 	return p_want(p, ';');
 }
@@ -370,6 +370,6 @@ parse_module(Ptx *m, const char *text, size_t len)
 			lex_next(&p.l);
 	}
 	if (!m->nerr && !m->target[0])
-		ptx_error(m, 1, "no .target directive: this is no PTX text");
+		ptx_error(m, 1, "no .target directive; the text is not PTX");
 	return m->nerr == 0;
 }

@@ -56,7 +56,7 @@ p_define(PtxParser *p, const char *name, int what, void *thing)
 
 	for (b = *head; b; b = b->next)
 		if (b->hash == h && !strcmp(b->name, name) && (b->what == SYM_RANGE) == (what == SYM_RANGE))
-			return p_fail(p, "%.80s is declared twice", name);
+			return p_fail(p, "redeclaration of %.80s", name);
 	b = NEW(&p->m->arena, Bucket);
 	b->name = name;
 	b->hash = h;

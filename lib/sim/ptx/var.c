@@ -12,7 +12,7 @@ primary(PtxParser *p, int deep, Opnd *o)
 	memset(o, 0, sizeof *o);
 	o->kind = O_IMM;
 	if (deep > 40)
-		return p_fail(p, "expression is nested too deep");
+		return p_fail(p, "expression is nested too deeply");
 	if (p_take(p, '-')) {
 		if (!primary(p, deep + 1, o))
 			return false;
@@ -132,7 +132,7 @@ init_item(PtxParser *p, Var *v, u64 at, u32 bytes)
 	}
 	generic = lex_word(&p->l, "generic");
 	if (lex_word(&p->l, "mask"))
-		return p_fail(p, "mask() initialisers are not supported");
+		return p_fail(p, "mask() initializers are not supported");
 	if (generic) {
 		lex_next(&p->l);
 		if (!p_want(p, '('))
@@ -160,7 +160,7 @@ static bool
 init_list(PtxParser *p, Var *v, u64 *at, u32 bytes, int deep)
 {
 	if (deep > 8)
-		return p_fail(p, "initialiser is nested too deep");
+		return p_fail(p, "initializer is nested too deeply");
 	while (!lex_is(&p->l, '}')) {
 		if (p_take(p, '{')) {
 			if (!init_list(p, v, at, bytes, deep + 1))
@@ -236,7 +236,7 @@ declarator(PtxParser *p, Var *v, u32 vec)
 		v->has_init = true;
 		v->bytes = count * bytes;
 		if (v->bytes > 1u << 28)
-			return p_fail(p, "initialiser of %.80s is too large", v->name);
+			return p_fail(p, "initializer of %.80s is too large", v->name);
 		v->init = arena_alloc(&p->m->arena, v->bytes + 1);
 		if (p_take(p, '{'))
 			return init_list(p, v, &at, bytes, 0);

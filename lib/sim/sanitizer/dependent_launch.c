@@ -30,6 +30,6 @@ grids_check(Warp *w, const Ins *in, int lane, u64 addr, u32 bytes)
 {
 	if (w->cta->l->a.dependent && !has_waited(w, lane))
 		fault_add(w, lane, SIM_FAULT_DEPENDENT, in->line, SIM_SPACE_GLOBAL, addr, bytes, NULL,
-		          "%.60s: global memory in front of griddepcontrol.wait: the grid before may still "
-		          "use it", in->text);
+		          "%.60s: global memory access before griddepcontrol.wait; the primary kernel may "
+		          "still use it", in->text);
 }

@@ -250,7 +250,7 @@ report(Warp *w, const Ins *in, u32 origin, int lane, const char *what)
 
 	place_of(w->cta, w->id * WARP + (u32)lane, in->line, &use);
 	fault_add(w, lane, t[k].k, origin & ORG_LINE, t[k].sp, 0, 0, &use,
-	          "uninitialised %s is read here and used as %s in line %u", t[k].name, what, in->line);
+	          "uninitialized %s is read here and used as %s in line %u", t[k].name, what, in->line);
 }
 
 void

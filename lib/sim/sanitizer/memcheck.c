@@ -18,7 +18,7 @@ describe(const sim *s, u64 addr, char *buf, size_t n)
 	if (!near && s->nalloc && s->alloc[0]->base - addr < ALLOC_GUARD)
 		near = s->alloc[0];
 	if (!near || addr > near->base + near->size + (1u << 30))
-		snprintf(buf, n, "no buffer is near");
+		snprintf(buf, n, "no buffer is nearby");
 	else if (near->freed)
 		snprintf(buf, n, "the buffer %s there was freed", near->name);
 	else if (addr < near->base)
@@ -54,7 +54,7 @@ static bool
 bad_align(Warp *w, const Ins *in, int lane, sim_space sp, u64 addr, u32 bytes)
 {
 	fault_add(w, lane, SIM_FAULT_ALIGN, in->line, sp, addr, bytes, NULL,
-	          "%.60s: address 0x%llx is no multiple of %u", in->text, (unsigned long long)addr, bytes);
+	          "%.60s: address 0x%llx is not a multiple of %u", in->text, (unsigned long long)addr, bytes);
 	return false;
 }
 
@@ -99,7 +99,8 @@ cluster_reach(Warp *w, const Ins *in, int lane, Cta *b, u32 off, u32 bytes)
 
 	if (b->ended) {
 		fault_add(w, lane, SIM_FAULT_CLUSTER, in->line, SIM_SPACE_SHARED, off, bytes, NULL,
-		          "%.60s: block %u,%u,%u (rank %u) has exited: its shared memory is gone", in->text,
+		          "%.60s: block %u,%u,%u (rank %u) has exited; its shared memory no longer exists",
+		          in->text,
 		          b->id[0], b->id[1], b->id[2], b->rank);
 		return false;
 	}

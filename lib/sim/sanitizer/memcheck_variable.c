@@ -21,7 +21,7 @@ describe(const Cta *b, u32 addr, char *buf, size_t n)
 		const Var *v = m->var[i];
 		if (v->space == SIM_SPACE_SHARED && !v->is_extern && (v->used_func || v->user == b->l->f) &&
 		    addr - (u32)v->addr < v->bytes) {
-			snprintf(buf, n, "where %.60s is", v->name);
+			snprintf(buf, n, "in variable %.60s", v->name);
 			return;
 		}
 	}
@@ -39,6 +39,6 @@ check_owner(Warp *w, const Ins *in, int lane, u32 addr, u32 bytes)
 		return;
 	describe(w->cta, addr < from ? addr : to > addr ? to : addr, what, sizeof what);
 	fault_add(w, lane, SIM_FAULT_BOUNDS, in->line, SIM_SPACE_SHARED, addr, bytes, NULL,
-	          "%.60s: %u bytes at shared address 0x%x are %s, outside of the %u bytes of %.60s, from "
-	          "which the address is counted", in->text, bytes, addr, what, to - from, in->owner->name);
+	          "%.60s: %u bytes at shared address 0x%x are %s, outside the %u bytes of %.60s, on which "
+	          "the address is based", in->text, bytes, addr, what, to - from, in->owner->name);
 }

@@ -37,8 +37,9 @@ proxy_fault(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, con
 	place_of(w->cta, s_thread(s), w->cta->l->m->code[s_pc(s)].line, &other);
 	(copied ? warning_add : fault_add)(w, lane, SIM_FAULT_PROXY, in->line, a->space, a->addr, bytes,
 	                                   &other,
-	                                   "%.60s: reads what line %u wrote in the generic proxy, and "
-	                                   "no fence.proxy.async is between", in->text, other.line);
+	                                   "%.60s: reads data that line %u wrote through the generic "
+	                                   "proxy, without a fence.proxy.async in "
+	                                   "between", in->text, other.line);
 }
 
 static bool

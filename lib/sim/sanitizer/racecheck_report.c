@@ -41,7 +41,7 @@ race_fault(const Now *n, const ShadowCell *s)
 		sh || !n->acc->al ? "" : n->acc->al->name, writes(s_kind(s)) ? "write" : "read",
 		other.line, other.block[0], other.block[1], other.block[2], other.thread[0],
 		other.thread[1], other.thread[2],
-		n->odd ? ", but by a wgmma.fence, which orders registers" : narrow(n, s));
+		n->odd ? ", except by a wgmma.fence, which only orders registers" : narrow(n, s));
 }
 
 void
@@ -53,8 +53,7 @@ unfinished_fault(const Now *n, const ShadowCell *s)
 	slot_place(n->w->cta->l, s, &other);
 	fault_add(n->w, n->lane, wr ? SIM_FAULT_ASYNC_WRITE : SIM_FAULT_ASYNC_READ, n->in->line,
 	          n->acc->space, n->acc->addr, n->bytes, &other,
-	          "%s of %s memory that the %.60s of line %u (thread %u,%u,%u) %s: it has not been "
-	          "waited for",
+	          "%s of %s memory that the %.60s of line %u (thread %u,%u,%u) %s: missing wait",
 	          wr ? "write" : "read", n->acc->space == SIM_SPACE_SHARED ? "shared" : "global",
 	          n->w->cta->l->m->code[s_pc(s)].text, other.line, other.thread[0], other.thread[1],
 	          other.thread[2], s_kind(s) == A_AREAD ? "reads" : "writes");
@@ -64,6 +63,6 @@ void
 noncoherent_fault(Warp *w, const Ins *in, int lane, const MemAccess *a, u32 bytes, const sim_place *other)
 {
 	fault_add(w, lane, SIM_FAULT_NONCOHERENT, in->line, a->space, a->addr, bytes, other,
-	          "%.60s of global memory %.48s that the kernel has written in line %u: load it without .nc",
+	          "%.60s of global memory %.48s that the kernel has written in line %u; load it without .nc",
 	          in->text, a->al->name, other->line);
 }

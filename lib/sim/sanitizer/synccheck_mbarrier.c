@@ -25,7 +25,7 @@ mbar_live(Warp *w, const Ins *in, int lane, Cta *b, u32 addr)
 	Mbar *m = mbar_find(b, addr);
 
 	if (!m)
-		mbar_bad(w, in, lane, addr, "no mbarrier has been initialised there");
+		mbar_bad(w, in, lane, addr, "no initialized mbarrier at this address");
 	return m;
 }
 
@@ -56,7 +56,7 @@ mbar_async_use(Warp *w, const Ins *in, int lane, Cta *b, u32 addr)
 	 * fence. */
 	(m->init_era == b->era ? fault_add : warning_add)(
 		w, lane, SIM_FAULT_PROXY, in->line, SIM_SPACE_SHARED, addr, 8, NULL,
-		"%.60s: the mbarrier's init in line %u is not visible to the async proxy: no "
+		"%.60s: the mbarrier's init in line %u is not visible to the async proxy; add "
 		"fence.mbarrier_init or fence.proxy.async after it", in->text, m->line);
 	return true;
 }
@@ -123,9 +123,9 @@ mbar_overrun(Cta *b, Mbar *m)
 		if (m->saw >> v & 1) {
 			warning_add(&b->warp[v], 0, SIM_FAULT_MBARRIER, m->by[v].line, SIM_SPACE_SHARED,
 			            m->addr, 8, NULL,
-			            "phase %u ends and nobody who arrived in it knew that this wait of "
-			            "warp %u was over: it might still be waiting for the phase before, "
-			            "and miss it",
+			            "phase %u completes, but none of its arrivals is ordered after this "
+			            "wait of warp %u; the warp may still wait for the preceding phase and "
+			            "miss it",
 			            m->phase, v);
 			break;
 		}
@@ -149,6 +149,6 @@ mbar_overwrite(Warp *w, const Ins *in, int lane, Cta *b, u32 addr, u32 bytes)
 		const Mbar *m = at >= b->mb.lo && at < b->mb.hi ? mbar_find(b, at) : NULL;
 		if (m)
 			mbar_bad(w, in, lane, at,
-			    "overwrites the mbarrier that line %u has initialised", m->line);
+			    "overwrites the mbarrier initialized in line %u", m->line);
 	}
 }

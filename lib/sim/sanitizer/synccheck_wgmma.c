@@ -47,7 +47,7 @@ wgmma_turn(Warp *w, const Ins *in)
 		g->ring[n % WG_RING] = pc;
 		g->turns = n + 1;
 	} else if (g->turns - n <= WG_RING && g->ring[n % WG_RING] != pc) {
-		out_of_step(w, in, " where another warp of its warpgroup is in another line",
+		out_of_step(w, in, " while another warp of its warpgroup is in another line",
 		            code[g->ring[n % WG_RING]].line);
 	}
 	for (u32 i = first; i < first + WG_WARPS && i < w->cta->nwarp; i++)
@@ -178,23 +178,23 @@ usable(Warp *w, const Ins *in, const Ref *r, bool acc)
 	if (r->base)
 		return true;
 	if (!w->wg->fences) {
-		wgmma_fault(w, in, in->line, "no wgmma.fence before the first wgmma of");
+		wgmma_fault(w, in, in->line, "missing wgmma.fence before the first wgmma of");
 		return false;
 	}
 	if (g->touched == w->wg->fences) {
 		wgmma_fault(w, in, g->line,
-		            "uses a register, and no wgmma.fence is between this and its access in");
+		            "uses a register without a wgmma.fence after its access in");
 		return false;
 	}
 	if (acc ? g->a > w->wg->done : g->acc > w->wg->done) {
 		wgmma_fault(w, in, line_of(w, acc ? g->a : g->acc),
-		            acc ? "writes what is a register of A in the unfinished wgmma of"
-		                : "has in A what is an accumulator of the unfinished wgmma of");
+		            acc ? "writes a register that is part of A in the unfinished wgmma of"
+		                : "reads as A an accumulator of the unfinished wgmma of");
 		return false;
 	}
 	if (acc && g->acc && g->shape != shape && g->fences == w->wg->fences) {
 		wgmma_fault(w, in, in->line,
-		            "no wgmma.fence after a wgmma of another shape on the same registers, "
+		            "missing wgmma.fence after a wgmma of another shape on the same registers, "
 		            "before");
 		return false;
 	}
@@ -260,8 +260,8 @@ tell_busy(Warp *w, const Ins *in, int lane, const Cta *b, u32 at, u32 addr, u32 
 				continue;
 			place_of(b, i * WARP, op->in->line, &other);
 			fault_add(w, lane, SIM_FAULT_ASYNC_WRITE, in->line, SIM_SPACE_SHARED, addr, bytes,
-			          &other, "write of shared memory that the wgmma of line %u (warp %u) reads "
-			          "and that has not been waited for", op->in->line, i);
+			          &other, "write of shared memory that the wgmma of line %u (warp %u) "
+			                  "reads: missing wait", op->in->line, i);
 			return;
 		}
 }

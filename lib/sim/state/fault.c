@@ -173,7 +173,7 @@ vadd(Warp *w, int lane, FaultRec *f, u32 line, const sim_place *other, const cha
 	ok = add(w, f, fmt, ap);
 	pthread_mutex_unlock(&l->sync->faults);
 	if (!ok)
-		launch_stop(l, SIM_E_FAULT, "too many faults");
+		launch_stop(l, SIM_E_FAULT, "too many errors");
 }
 
 void

@@ -78,6 +78,6 @@ __all__ = [
     "to_device",
 ]
 
-# Tracebacks and help name things as they are imported.
+# Tracebacks and help show these names as imported.
 for _name in __all__:
     globals()[_name].__module__ = "hexc"

@@ -1,7 +1,7 @@
-"""The C declarations that this package uses, in C, and ctypes made of them.
+"""The C declarations that this package uses, in C, and the ctypes derived from them.
 
-They repeat the headers in HEADERS.  `check_program()` is C that compiles only if they say the
-same: test/python/run-abi.sh has the compiler judge it.
+They repeat the headers in HEADERS. `check_program()` returns C code that compiles only if both match;
+test/python/run-abi.sh compiles it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ HEADERS = (
     "lib/sim/sim.h",
 )
 
-# Callbacks that functions take, for their prototypes; ctypes has addresses there.
+# Callback parameters, for the functions' prototypes; ctypes passes addresses.
 CALLBACKS = """
 int (*py_each_entry)(void *user, const hexc_cache_entry *e);
 int (*py_each_want)(void *user, const hexc_family_want *w);
 """
 
-# What stands for callbacks, which are not used from here, is void *.
+# Unused callbacks are declared as void *.
 STRUCTS = """
 hexc_define { const char *name; int64_t value; }
 hexc_opts { size_t size; const char *arch; const char *kernel; const hexc_define *define; size_t ndefine;
@@ -349,7 +349,7 @@ def _ctype(text: str) -> Any:
 
 
 def check_text(value: object, name: str) -> None:
-    """What C is to read up to the first NUL must have no other; :class:`ArgumentError` where it has."""
+    """Raises :class:`ArgumentError` if a string that C reads up to the first NUL contains a NUL."""
     if isinstance(value, bytes) and b"\0" in value:
         kept = value[: value.index(b"\0")].decode(errors="replace")
         raise ArgumentError(f"{name} has a NUL character, where C would end it: {kept!r} is in front of it")
@@ -360,7 +360,7 @@ _INTEGERS = {*"bBhHiIlLqQP"}  # ctypes' codes of integer types, and of addresses
 
 @functools.cache
 def _range(kind: Any) -> tuple[int, int] | None:
-    """The least and the largest number that an integer type of C holds; of others None."""
+    """The smallest and largest value of an integer type of C; None for other types."""
     if getattr(kind, "_type_", None) not in _INTEGERS:
         return None
     n = 8 * ctypes.sizeof(kind)
@@ -368,11 +368,11 @@ def _range(kind: Any) -> tuple[int, int] | None:
 
 
 def check(value: object, kind: Any, name: str) -> None:
-    """May the value go where C has one of this type?  ctypes would cut a text at a NUL, and an integer to its lower bits;
-    :class:`ArgumentError` where it would.
+    """Is the value valid for this C type? Raises :class:`ArgumentError` if ctypes would cut a string at a
+    NUL, or truncate an integer.
 
-    All values that cross into C come here: members of structs, elements of arrays (:func:`array`) and arguments of
-    functions (:func:`function`), but for texts that go with their length.
+    All values passed to C are checked here: members of structs, elements of arrays (:func:`array`) and arguments
+    of functions (:func:`function`), except strings passed with their length.
     """
     if kind is ctypes.c_char_p:
         check_text(value, name)
@@ -393,7 +393,7 @@ def array(kind: Any, values: Sequence[Any], name: str) -> Any:
 
 
 class _Checked(ctypes.Structure):
-    """A struct whose members are looked at when they are set, in its constructor too."""
+    """A struct whose members are checked when they are set, also in its constructor."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         check(value, _MEMBERS[type(self)].get(name), name)
@@ -412,7 +412,7 @@ for _name, _members in structs_text():
 
 
 def new(name: str, /, **members: Any) -> Any:
-    """A struct of zeros, but for its size and these members."""
+    """A zero-initialized struct with its size and these members set."""
     kind = STRUCT[name]
     if kind._fields_[0][0] == "size":
         members["size"] = ctypes.sizeof(kind)
@@ -420,11 +420,11 @@ def new(name: str, /, **members: Any) -> Any:
 
 
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {}
-_LOOKED_AT: dict[str, list[tuple[int, str, Any]]] = {}  # places, names and types of arguments that may not fit
+_LOOKED_AT: dict[str, list[tuple[int, str, Any]]] = {}  # index, name and type of each argument that may be invalid
 
 
 def _looked_at(parameters: list[tuple[str, str, int]]) -> list[tuple[int, str, Any]]:
-    """Texts that C reads up to a NUL, `const char *` without a length behind them, integers and addresses."""
+    """Strings that C reads up to a NUL (`const char *` without a length after it), integers and addresses."""
     out = []
     for i, (kind, name, length) in enumerate(parameters):
         is_text = kind == "const char *" and (i + 1 == len(parameters) or parameters[i + 1][0] != "size_t")
@@ -453,7 +453,7 @@ def _library(prefix: str) -> ctypes.CDLL:
     try:
         return _find.load("hexc")
     except LibraryError as missing:
-        try:  # enough for modules from files
+        try:  # sufficient for modules from files
             return _find.load("hexc_rt")
         except LibraryError:
             raise missing from None
@@ -470,13 +470,13 @@ def _found(name: str) -> Any:
 
 
 def address(name: str) -> ctypes.c_void_p:
-    """Of the C function of this name, for others that call it."""
+    """The address of this C function, as a callback for other functions."""
     return ctypes.cast(_found(name), ctypes.c_void_p)
 
 
 @functools.cache
 def function(name: str) -> Callable[..., Any]:
-    """The C function of this name; :class:`LibraryError` where the library that is here lacks it."""
+    """The C function of this name; :class:`LibraryError` if the loaded library lacks it."""
     result: Callable[..., Any] = _found(name)
     looked_at = _LOOKED_AT[name]
     if not looked_at:
@@ -491,7 +491,7 @@ def function(name: str) -> Callable[..., Any]:
 
 
 def check_program() -> str:
-    """C that compiles only if the headers declare what is declared here."""
+    """C code that compiles only if the headers match the declarations here."""
     out = [f'#include "{header}"' for header in HEADERS] + ["#include <stddef.h>"]
     out += [f"typedef {line};" for line in CALLBACKS.split(";") if line.strip()]
     out += [line + ";" for line in FUNCTIONS.split(";") if line.strip()]

@@ -1,4 +1,4 @@
-"""Arguments of a launch, by name: sizes are learned from shapes, and the library says whether all fit."""
+"""Arguments of a launch, by name: takes sizes from shapes; the library checks all arguments."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from ._errors import ArgumentError
 from ._module import WHY, Kernel, Param, fail, text
 
 Shape = tuple[int, ...]
-# The shape that a tensor's argument has, with None for extents that say nothing.
+# The shape of a tensor argument, with None for unconstrained extents.
 ShapeOf = Callable[[Param, object], "tuple[int | None, ...]"]
 
 
 class Target(Protocol):
-    """What has parameters: a kernel, or a family of them."""
+    """A kernel or a family: an object with parameters."""
 
     name: str
     params: tuple[Param, ...]
 
 
 def know(kernel: Target, values: Mapping[str, object]) -> None:
-    """Does the kernel have parameters of all these names?"""
+    """Raises an error for names that are not parameters of the kernel."""
     names = [p.name for p in kernel.params]
     for name in values:
         if name not in names:
@@ -32,9 +32,9 @@ def know(kernel: Target, values: Mapping[str, object]) -> None:
 
 
 class Arguments:
-    """Arguments in launch order, as C has them, and by name; the addresses of tensors are for the caller to fill in.
+    """Arguments in launch order for C, and by name; the caller fills in the addresses of tensors.
 
-    ``order`` are the parameters that C knows, of which those of the target are some.
+    ``order`` are the parameters in C, a superset of the target's.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Arguments:
                 self.slot[p.name].i = sizes[p.name]
             elif p.kind == "scalar":
                 self._scalar(self.slot[p.name], p)
-        self.shape: dict[str, Shape] = {}  # of the tensors that there are for these sizes
+        self.shape: dict[str, Shape] = {}  # of the tensors present for these sizes
         self.stride: dict[str, Shape] = {}
         self._resolve()
         for name, shape in shapes.items():
@@ -59,11 +59,11 @@ class Arguments:
                 self._compare(name, shape)
 
     def _resolve(self) -> None:
-        """Fill in shapes and strides; refuse sizes that do not fit."""
+        """Fills in shapes and strides; rejects contradictory sizes."""
         raise NotImplementedError
 
     def check(self) -> None:
-        """With addresses and bytes filled in: may it be launched?"""
+        """Checks the launch, after addresses and bytes are filled in."""
         raise NotImplementedError
 
     def _sizes(self, shapes: Mapping[str, tuple[int | None, ...]]) -> dict[str, int]:
@@ -109,7 +109,7 @@ class Arguments:
             raise ArgumentError(f"{name} is {list(want)} for these sizes; the argument is {list(have)}")
 
     def bytes(self, p: Param) -> int:
-        """That the tensor takes in device memory."""
+        """The tensor's size in device memory."""
         shape = self.shape[p.name]
         if p.pack is None:
             span = 1 + sum((d - 1) * s for d, s in zip(shape, self.stride[p.name], strict=True))
@@ -123,7 +123,7 @@ class Arguments:
 
 
 class Bound(Arguments):
-    """Those of a kernel."""
+    """The arguments of a kernel."""
 
     def __init__(self, kernel: Kernel, values: Mapping[str, object], shape_of: ShapeOf) -> None:
         self.kernel = kernel
@@ -142,7 +142,7 @@ class Bound(Arguments):
             raise fail(code, text(why.value))
 
     def check(self) -> None:
-        """Also addresses and bytes."""
+        """Also checks addresses and bytes."""
         self._check("hexc_check_args")
 
     def grid(self) -> tuple[int, int, int]:
@@ -155,7 +155,7 @@ class Bound(Arguments):
 
 
 def extents(kernel: Kernel, i: int, arg: Any) -> tuple[Shape, Shape]:
-    """Shape and strides of the kernel's i-th parameter for these arguments of it."""
+    """Shape and strides of the kernel's i-th parameter for these arguments."""
     dim = (ctypes.c_int64 * NUMBERS["HEXC_MAX_RANK"])()
     stride = (ctypes.c_int64 * NUMBERS["HEXC_MAX_RANK"])()
     code = function("hexc_tensor")(kernel._handle, kernel._index, i, arg, dim, stride)
@@ -166,7 +166,7 @@ def extents(kernel: Kernel, i: int, arg: Any) -> tuple[Shape, Shape]:
 
 
 def _fits(p: Param, value: int) -> int:
-    """As hexc_arg has it: of 64 bits, those of u64 as they are."""
+    """The value as 64 bits for hexc_arg; u64 values unchanged."""
     if p.dtype == "u64":
         check(value, ctypes.c_uint64, p.name)
         return ctypes.c_int64(value).value

@@ -14,12 +14,13 @@ from ._module import Job, Module, _diagnostics, job, refused, same_arguments
 
 
 class Compilation(Future[Module]):
-    """A :class:`concurrent.futures.Future` of a :class:`Module`; ``cancel()`` also ends a compilation that has begun."""
+    """A :class:`concurrent.futures.Future` of a :class:`Module`; ``cancel()`` also stops a
+    compilation that has started."""
 
     def __init__(self) -> None:
         super().__init__()
         self._lock = threading.Lock()
-        self._job: int | None = None  # while it is compiled
+        self._job: int | None = None  # during the compilation
 
     def cancel(self) -> bool:
         done = super().cancel()
@@ -30,7 +31,7 @@ class Compilation(Future[Module]):
         return done
 
     def _work(self, what: Job) -> None:
-        """In a thread of the pool.  Until it is done the future is pending, so that it can be cancelled."""
+        """Runs in a thread of the pool. The future stays pending until it is done, so that it can be cancelled."""
         if self.cancelled():
             self.set_running_or_notify_cancel()
             return
@@ -77,8 +78,8 @@ _pool_lock = threading.Lock()
 
 @same_arguments(job)
 def compile_async(*args: Any, **named: Any) -> Compilation:
-    """:func:`compile` in the background, as many at a time as there are processors; what is wrong with the program is
-    raised by the future's ``result()``.
+    """:func:`compile` in the background, one per processor concurrently. The future's ``result()``
+    raises the program's errors.
 
     >>> program = "kernel k(A: f32[N], C: out f32[N]) { grid(1); C[0 :+ 64] = A[0 :+ 64]; }"
     >>> list(compile_async(program).result())

@@ -1,4 +1,4 @@
-"""What was compiled before, kept in a folder (hexc_cache.h)."""
+"""Compiled modules cached in a directory (hexc_cache.h)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._module import WHY, Owned, fail, text
 
 @dataclass(frozen=True)
 class CacheEntry:
-    """``label`` is what it is, for people; ``bytes`` of the file; ``used`` when it was last, in seconds since 1970."""
+    """``label`` is a description; ``bytes`` the file's size; ``used`` the last use, in seconds since 1970."""
 
     name: str
     label: str
@@ -24,8 +24,8 @@ class CacheEntry:
 
 @dataclass(frozen=True)
 class CacheInfo:
-    """Of one :class:`Cache`: how often something was found there, was not, was written, was damaged, and could not be
-    written; ``error`` is the errno of the last of these."""
+    """Counters of one :class:`Cache`: hits, misses, writes, damaged entries, and failed writes; ``error`` is the
+    errno of the last failed write."""
 
     hits: int
     misses: int
@@ -36,12 +36,13 @@ class CacheInfo:
 
 
 class Cache:
-    """A folder of modules, for ``compile(cache=..)`` and others, and of what the driver makes of PTX
-    (:meth:`Device.keep_in`).
+    """A directory of modules, for ``compile(cache=..)`` and others, and of the cubins that the driver compiles
+    from PTX (:meth:`Device.keep_in`).
 
-    ``path`` is made where it is not there; None: the user's, $XDG_CACHE_HOME/hexc or else ~/.cache/hexc.  One that
-    belongs to another user, or that others may write, is not used (RuntimeWarning): everything is compiled.  Of all
-    entries together ``max_bytes`` are kept (0: 1 GiB).  Any number of processes and threads may use one folder.
+    ``path`` is created if missing; None: the user's, $XDG_CACHE_HOME/hexc or ~/.cache/hexc. A directory
+    that belongs to another user, or that others may write, is not used (RuntimeWarning), and everything is
+    compiled. The entries take at most ``max_bytes`` together (0: 1 GiB). Any number of processes and
+    threads may share a directory.
 
     >>> import hexc, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -73,12 +74,12 @@ class Cache:
         return info
 
     def info(self) -> CacheInfo:
-        """What happened so far."""
+        """The counters so far."""
         info = self._describe()
         return CacheInfo(info.hits, info.misses, info.stored, info.damaged, info.failed, info.error)
 
     def entries(self) -> list[CacheEntry]:
-        """All that are there now, in no order."""
+        """All present entries, in no order."""
         found: list[CacheEntry] = []
 
         def each(user: object, entry: Any) -> int:
@@ -93,7 +94,7 @@ class Cache:
         return found
 
     def clear(self) -> int:
-        """Remove all entries; returns how many."""
+        """Removes all entries; returns their number."""
         removed = ctypes.c_uint64()
         code = function("hexc_cache_clear")(self._owned.pointer, ctypes.byref(removed))
         if code:

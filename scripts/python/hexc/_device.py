@@ -1,6 +1,7 @@
 """GPUs, and the simulator as one: their memory, streams and events (hexc_gpu.h).
 
-The library works in a GPU's primary context, which torch and others share: their addresses and streams are good here.
+The library works in a GPU's primary context, shared with torch and others: their addresses
+and streams are valid here.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from ._module import WHY, Owned, code_name, fail, text
 
 
 class _Lock:
-    """Held by who uses a device, again and again too.
+    """A reentrant lock, held while a device is in use.
 
-    What finalizers free waits in ``dead`` while another thread has the lock: they run at any point of any thread, and
-    would wait for each other with the locks of two devices.
+    Objects freed by finalizers wait in ``dead`` while another thread holds the lock. Finalizers run in any
+    thread at any time, so that waiting for the locks of two devices could deadlock.
     """
 
     def __init__(self) -> None:
@@ -40,7 +41,7 @@ class _Lock:
         self.sweep()
 
     def sweep(self) -> None:
-        """Free what is dead, unless another thread has the lock, which will."""
+        """Frees dead objects, unless another thread holds the lock and will do it."""
         while self.dead and self._lock.acquire(blocking=False):
             try:
                 free, _keep = self.dead.popleft()
@@ -52,20 +53,20 @@ class _Lock:
 
 
 class Device:
-    """A GPU, or the simulator as one; :func:`device` and :func:`simulator` give it.
+    """A GPU, or the simulator as a device; :func:`device` and :func:`simulator` return it.
 
-    ``name``; ``arch`` to compile for, "" where it runs none; ``capability``, 90 of 9.0; ``sms``, its
-    multiprocessors; ``l2`` and ``memory`` in bytes.  Any number of threads may use it: one at a time is in the
-    library with it.
+    ``name``; ``arch`` to compile for, "" if it supports none; ``capability``, 90 for 9.0; ``sms``,
+    its multiprocessors; ``l2`` and ``memory`` in bytes. Any number of threads may use it; calls into
+    the library are serialized.
     """
 
     def __init__(self, number: int) -> None:
         out, why = ctypes.c_void_p(), ctypes.create_string_buffer(WHY)
         self.number = number
         self.simulated = number < 0
-        self.lost = False  # a kernel failed there, and nothing more can be done with it
+        self.lost = False  # a kernel failed there, and the device is unusable
         if self.simulated:
-            function("sim_open")  # so that the process has it: the library would ask the system's loader
+            function("sim_open")  # loads the library: otherwise the system's loader would search for it
         self._lock = _Lock()
         if function("hexc_gpu_open")(ctypes.byref(out), number, why, WHY):
             raise DeviceError(text(why.value), "E_DEVICE")
@@ -89,7 +90,7 @@ class Device:
         return self._owned.pointer
 
     def _call(self, name: str, *args: Any, why: str = "hexc_gpu_why", of: ctypes.c_void_p | None = None) -> None:
-        """A function whose failures ``why`` tells, of the device if ``of`` is no other object."""
+        """Calls a function; ``why`` describes its errors, of the device unless ``of`` is another object."""
         with self._lock:
             code = function(name)(*args)
             said = text(function(why)(of or self._pointer)) if code else ""
@@ -106,7 +107,7 @@ class Device:
         return Owned(value or 0, later)
 
     def keep_in(self, cache: Cache | None) -> None:
-        """What the driver makes of PTX from now on is kept in this cache, and taken from there; None: nothing is."""
+        """From now on, stores the driver's cubins in this cache and loads them from it; None: no cache."""
         self._call("hexc_gpu_cache", self._pointer, cache._owned.pointer if cache else None)
         self._cache = cache
 
@@ -119,7 +120,7 @@ class Device:
         return Event(self)
 
     def wait(self) -> None:
-        """Wait for all that was launched; raises :class:`FaultError` where a kernel failed."""
+        """Waits for all launches; raises :class:`FaultError` if a kernel failed."""
         self._call("hexc_gpu_wait", self._pointer)
 
 
@@ -134,9 +135,9 @@ _opened: dict[int, Device] = {}
 
 
 def device(number: int = 0) -> Device:
-    """The GPU of this number, as CUDA_VISIBLE_DEVICES leaves them; opened when it is first asked for.
+    """The GPU with this index, after CUDA_VISIBLE_DEVICES; opened at the first call.
 
-    Raises :class:`DeviceError` where there is none.
+    Raises :class:`DeviceError` if there is none.
     """
     with _opening:
         found = _opened.get(number)
@@ -146,8 +147,8 @@ def device(number: int = 0) -> Device:
 
 
 def simulator(capability: int = 80) -> Device:
-    """The simulator as a device of this compute capability, with memory of its own: launches run at once, with all of
-    the simulator's checks.  After a fault, with which arrays there are lost, it is a new one.
+    """The simulator as a device of this compute capability, with separate memory. Launches run synchronously,
+    with all checks of the simulator. After a fault, which invalidates its arrays, this returns a new device.
 
     >>> gpu = simulator(90)
     >>> gpu.arch, gpu.simulated
@@ -157,18 +158,18 @@ def simulator(capability: int = 80) -> Device:
 
 
 def simulator_of(arch: str) -> Device:
-    """The simulated device that PTX for this arch runs on."""
+    """The simulated device that runs PTX for this arch."""
     return simulator(int("".join(c for c in arch if c.isdigit())))
 
 
 class HasStream(Protocol):
-    """A stream of another library, by the protocol of NVIDIA's; torch's are taken, too."""
+    """A stream of another library, by NVIDIA's protocol; torch's streams are accepted too."""
 
     def __cuda_stream__(self) -> tuple[int, int]: ...
 
 
 class Stream:
-    """A stream of a device; what is launched on it runs in order.  Freed with the last reference."""
+    """A stream of a device; its launches run in order. Freed with the last reference."""
 
     def __init__(self, device: Device) -> None:
         self.device = device
@@ -185,12 +186,12 @@ class Stream:
         return (0, self.handle)
 
     def wait(self) -> None:
-        """Wait for all that is in it; raises :class:`FaultError` where a kernel failed."""
+        """Waits for all work in it; raises :class:`FaultError` if a kernel failed."""
         Event(self.device).record(self).wait()
 
 
 def stream_handle(stream: object) -> int | None:
-    """The CUstream that an argument ``stream`` means; None: the default one.
+    """The CUstream for an argument ``stream``; None: the default stream.
 
     >>> class Theirs:
     ...     def __cuda_stream__(self): return (0, 7)
@@ -207,7 +208,7 @@ def stream_handle(stream: object) -> int | None:
 
 
 class Event:
-    """A point in a stream; of two the time between them.
+    """A point in a stream; two events measure the time between them.
 
     >>> gpu = simulator(80)
     >>> first, last = gpu.event().record(), gpu.event().record()
@@ -228,26 +229,26 @@ class Event:
         return function("hexc_event_handle")(self._owned.pointer) or 0
 
     def record(self, stream: Stream | HasStream | int | None = None) -> Event:
-        """It is behind what is in the stream now (None: the default one)."""
+        """Records the event after the current work of the stream (None: the default one)."""
         self.device._call("hexc_event_record", self._owned.pointer, stream_handle(stream))
         return self
 
     def wait(self) -> None:
-        """Wait for all before it; raises :class:`FaultError` where a kernel failed."""
+        """Waits for all work before it; raises :class:`FaultError` if a kernel failed."""
         self.device._call("hexc_event_wait", self._owned.pointer)
 
     def since(self, before: Event) -> float:
-        """Microseconds from the one to this; both were recorded and waited for."""
+        """Microseconds since the other event; both must have been recorded and waited for."""
         us = ctypes.c_double()
         self.device._call("hexc_event_us", before._owned.pointer, self._owned.pointer, ctypes.byref(us))
         return us.value
 
 
 class DeviceArray:
-    """An array in a device's memory, for programs without torch: contiguous, freed with the last reference.
+    """An array in device memory, for programs without torch: contiguous, freed with the last reference.
 
-    Its memory is shared with other libraries without a copy by ``__cuda_array_interface__`` and DLPack; that of
-    simulated devices is not, since no address of theirs is good elsewhere.
+    Other libraries share its memory without a copy through ``__cuda_array_interface__`` and DLPack. Simulated
+    devices do not share theirs, because their addresses are not valid elsewhere.
     """
 
     def __init__(
@@ -263,7 +264,7 @@ class DeviceArray:
 
     @property
     def address(self) -> int:
-        """In the device's memory."""
+        """The device address."""
         return self._memory.pointer.value or 0
 
     def _shared(self, how: str) -> None:
@@ -283,8 +284,8 @@ class DeviceArray:
         return (CUDA, self.device.number)
 
     def __dlpack__(self, *, stream: int | None = None, **how: object) -> object:
-        """A capsule of DLPack, whose user may keep the memory; ``stream``, where given, is one that the user reads
-        it on, and what was launched before is waited for."""
+        """A DLPack capsule; its consumer may keep the memory. ``stream``, if given, is the stream on which the
+        consumer reads; earlier launches are waited for."""
         from ._dlpack import export
 
         self._shared("DLPack")
@@ -293,9 +294,9 @@ class DeviceArray:
         return export(self)
 
     def numpy(self) -> NDArray[Any]:
-        """A copy in host memory; waits for what was launched on the default stream (others: :meth:`Stream.wait`).
+        """A copy in host memory; waits for launches on the default stream (others: :meth:`Stream.wait`).
 
-        Raises :class:`FaultError` where a kernel failed.
+        Raises :class:`FaultError` if a kernel failed.
         """
         out = np.empty(self.shape, self.dtype)
         assert out.nbytes == self.nbytes
@@ -314,7 +315,7 @@ def _device_of(which: Device | int) -> Device:
 
 
 def to_device(array: ArrayLike, device: Device | int = 0) -> DeviceArray:
-    """A copy of a NumPy array in the memory of a device, or of the GPU of this number.
+    """A copy of a NumPy array in the memory of a device, or of the GPU with this index.
 
     >>> to_device([1, 2, 3], simulator(80)).numpy().tolist()
     [1, 2, 3]

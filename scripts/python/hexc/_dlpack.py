@@ -1,4 +1,4 @@
-"""DLPack: memory that libraries share without a copy, by capsules around a C struct."""
+"""DLPack: zero-copy memory sharing between libraries, by capsules around a C struct."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ._device import DeviceArray
 
 CPU, CUDA = 1, 2  # kDLCPU, kDLCUDA
-KINDS = {0: "i", 1: "u", 2: "f", 4: "", 6: "b"}  # by kDLInt, ..: NumPy's letters; "": it has none, as of bfloat
+KINDS = {0: "i", 1: "u", 2: "f", 4: "", 6: "b"}  # for kDLInt, ..: NumPy's letters; "" if NumPy has none, as for bfloat
 _NAME = b"dltensor"
 
 
@@ -37,14 +37,14 @@ class _Managed(ctypes.Structure):
 
 
 _Delete = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-# Capsules are given by address, since one that is being destroyed must not get another reference.
+# Capsules are passed by address, because a capsule in destruction must not get another reference.
 _valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
 _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
 _new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
     ("PyCapsule_New", ctypes.pythonapi)
 )
 
-_alive: dict[int, tuple[Any, ...]] = {}  # what was exported and is in use, by the struct's address
+_alive: dict[int, tuple[Any, ...]] = {}  # exported arrays in use, by the struct's address
 
 
 def _delete(managed: int) -> None:
@@ -52,7 +52,7 @@ def _delete(managed: int) -> None:
 
 
 def _destroy(capsule: int) -> None:
-    """Nobody took the capsule: its taker would have given it another name."""
+    """The capsule was not consumed: a consumer would have renamed it."""
     if _valid(capsule, _NAME):
         _alive.pop(_pointer(capsule, _NAME), None)
 
@@ -61,7 +61,7 @@ _deleter, _destructor = _Delete(_delete), _Delete(_destroy)
 
 
 def export(array: DeviceArray) -> object:
-    """A capsule around the array's memory, which stays as long as its user has it."""
+    """A capsule around the array's memory, which lives as long as its consumer needs it."""
     rank = len(array.shape)
     shape = (ctypes.c_int64 * rank)(*array.shape)
     strides = (ctypes.c_int64 * rank)(*(math.prod(array.shape[i + 1 :]) for i in range(rank)))
@@ -78,7 +78,7 @@ def export(array: DeviceArray) -> object:
 
 @dataclass(frozen=True)
 class Shared:
-    """What a capsule says; strides in elements.  ``capsule`` has the memory."""
+    """The contents of a capsule; strides in elements. ``capsule`` owns the memory."""
 
     capsule: object
     address: int
@@ -91,7 +91,7 @@ class Shared:
 
 
 def take(name: str, value: Any) -> Shared:
-    """The memory of an argument that has ``__dlpack__``, for launches on the default stream."""
+    """Imports the memory of an argument with ``__dlpack__``, for launches on the default stream."""
     kind, _ = value.__dlpack_device__()
     capsule = value.__dlpack__(stream=1) if kind == CUDA else value.__dlpack__()
     if not _valid(id(capsule), _NAME):

@@ -1,4 +1,4 @@
-"""What goes wrong, as exceptions; their texts are the compiler's."""
+"""Errors as exceptions, with the compiler's messages."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ SEVERITIES = ("note", "warning", "error", "remark")
 class Diagnostic:
     """One message of the compiler.
 
-    Lines and columns count from 1, columns in bytes; line 0: the message has no place.  ``warning`` is the name
-    of the warning or remark (``hexc --warnings``), or None.
+    Lines and columns start at 1, columns count bytes; line 0: the message has no location. ``warning`` is the
+    name of the warning or remark (``hexc --warnings``), or None.
     """
 
     severity: str
@@ -43,7 +43,7 @@ class Diagnostic:
 
 
 class HexcError(Exception):
-    """What all errors of this package are; ``code`` is the name in hexc.h, such as ``E_LIMIT``."""
+    """The base class of all errors of this package; ``code`` is the name in hexc.h, such as ``E_LIMIT``."""
 
     def __init__(self, message: str, code: str = "E_INVALID") -> None:
         super().__init__(message)
@@ -51,14 +51,14 @@ class HexcError(Exception):
 
 
 class LibraryError(HexcError, ImportError):
-    """A shared library is not there, or lacks what is asked of it."""
+    """A shared library is missing, or lacks a required function."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, "E_FILE")
 
 
 class CompileError(HexcError):
-    """The program is wrong, has no layouts, or met a limit; the text shows each place with a caret."""
+    """The program is wrong, has no layouts, or reached a limit; the text shows each location with a caret."""
 
     def __init__(self, code: str, diagnostics: tuple[Diagnostic, ...], source: bytes) -> None:
         super().__init__("\n".join(d.render(source) for d in diagnostics), code)
@@ -66,7 +66,7 @@ class CompileError(HexcError):
 
 
 class ArgumentError(HexcError, ValueError):
-    """Arguments that do not fit: of a kernel, or of a function here."""
+    """Invalid arguments of a kernel, or of a function of this package."""
 
 
 class DeviceError(HexcError):
@@ -74,4 +74,4 @@ class DeviceError(HexcError):
 
 
 class FaultError(HexcError):
-    """A kernel did something wrong: the text is the simulator's or the driver's."""
+    """A kernel failed; the text is the simulator's or the driver's."""

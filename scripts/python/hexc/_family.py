@@ -1,4 +1,5 @@
-"""Bundles of kernels, and families: one operator, several kernels, each for some sizes (hexc_bundle.h, hexc_family.h)."""
+"""Bundles of kernels, and families: one operator with several kernels for different sizes
+(hexc_bundle.h, hexc_family.h)."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """A kernel of a bundle; ``constants`` are all that it has, ``cubins`` the archs for which there is machine code."""
+    """A kernel of a bundle; ``constants`` are all of its constants, ``cubins`` the archs with machine code."""
 
     name: str
     arch: str
@@ -36,10 +37,10 @@ class Entry:
 
 
 class Bundle(Sequence[Kernel]):
-    """Many compiled kernels, of a file that ``hexc build`` or :meth:`save` wrote, or of its bytes; libhexc_rt is enough.
+    """Compiled kernels from a file of ``hexc build`` or :meth:`save`, or from its bytes; needs only libhexc_rt.
 
-    A sequence of :class:`Kernel`; ``entries`` says what they are without reading them.  Raises :class:`HexcError`
-    where the file is none, or damaged.
+    A sequence of :class:`Kernel`; ``entries`` describes them without loading them. Raises :class:`HexcError` if
+    the file is no bundle, or damaged.
 
     >>> import hexc
     >>> program = "kernel k(A: T[N], C: out T[N]) const T = f32 { grid(1); C[0 :+ 64] = A[0 :+ 64]; }"
@@ -67,8 +68,8 @@ class Bundle(Sequence[Kernel]):
         self._modules: dict[int, tuple[Owned, dict[Device, Owned]]] = {}
         info = new("hexc_bundle_info")
         function("hexc_bundle_describe")(owned.pointer, ctypes.byref(info))
-        self.compiler = text(info.compiler)  # who made it
-        self.families = text(info.families)  # the text of its families, as hexc-family(5) has it
+        self.compiler = text(info.compiler)  # the compiler's version
+        self.families = text(info.families)  # the text of its families (hexc-family(5))
         self.entries = tuple(self._entry(i) for i in range(info.nkernel))
 
     def _entry(self, i: int) -> Entry:
@@ -98,8 +99,9 @@ class Bundle(Sequence[Kernel]):
     def find(
         self, kernel: str | None = None, *, arch: str | None = None, constants: Mapping[str, int | str] | None = None
     ) -> Kernel:
-        """The first kernel of this name (None: the only one) with these constants, for devices of this arch: of those
-        that run there the one for the newest.  Raises :class:`ArgumentError`, which says what there is."""
+        """The first kernel of this name (None: the only one) with these constants, for devices of
+        this arch; of those that run there, the one for the newest arch. Raises :class:`ArgumentError`
+        with the available kernels."""
         out, why = ctypes.c_size_t(), ctypes.create_string_buffer(WHY)
         define, n = defines(constants or {})
         names = {k: None if v is None else v.encode() for k, v in (("kernel", kernel), ("arch", arch))}
@@ -113,8 +115,8 @@ class Bundle(Sequence[Kernel]):
     def family(self, name: str | None = None, *, arch: str | None = None, families: str | None = None) -> Family:
         """The family of this name (None: the only one) for devices of this arch (None: any).
 
-        ``families`` is the text of other families of the bundle's kernels (hexc-family(5)), such as ``scripts/tune
-        --export`` writes; None: that in the bundle.
+        ``families`` is a text with other families of the bundle's kernels (hexc-family(5)), for example from
+        ``scripts/tune --export``; None: the text in the bundle.
         """
         out, why = ctypes.c_void_p(), ctypes.create_string_buffer(WHY)
         names = [None if n is None else n.encode() for n in (name, arch)]
@@ -131,18 +133,18 @@ class Bundle(Sequence[Kernel]):
         return Family(Owned(out.value, "hexc_family_close", self._owned), self)
 
     def verify(self) -> None:
-        """Raise :class:`HexcError` unless every byte is as it was written."""
+        """Raises :class:`HexcError` unless the checksums match."""
         why = ctypes.create_string_buffer(WHY)
         code = function("hexc_bundle_verify")(self._owned.pointer, why, WHY)
         if code:
             raise fail(code, text(why.value))
 
     def to_bytes(self) -> bytes:
-        """The whole of it."""
+        """The bundle's bytes."""
         return self._source if isinstance(self._source, bytes) else Path(self._source).read_bytes()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file that ``Bundle(path)`` and hosts with libhexc_rt open; whole or not at all."""
+        """Writes it atomically to a file that ``Bundle(path)`` and hosts with libhexc_rt open."""
         beside = Path(f"{os.fspath(path)}.{os.getpid()}")
         try:
             beside.write_bytes(self.to_bytes())
@@ -152,9 +154,9 @@ class Bundle(Sequence[Kernel]):
 
 
 def bundle(modules: Iterable[Module], families: str = "") -> Bundle:
-    """Modules as one bundle, with the text of families of their kernels (hexc-family(5)).
+    """A bundle of modules, with the text of families of their kernels (hexc-family(5)).
 
-    Raises :class:`ArgumentError` where two kernels have the same name, arch, constants and candidate.
+    Raises :class:`ArgumentError` if two kernels have the same name, arch, constants and candidate.
     """
     kept = list(modules)
     handles = (ctypes.c_void_p * max(1, len(kept)))(*(m._handle.value for m in kept))
@@ -176,7 +178,7 @@ def bundle(modules: Iterable[Module], families: str = "") -> Bundle:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a family: a guard on the sizes, the line's number in the text, and its kernels, one after the other."""
+    """A dispatch entry of a family: a guard on the sizes, its line number in the text, and its chain of kernels."""
 
     guard: str
     number: int
@@ -184,7 +186,7 @@ class Line:
 
 
 class FamilyArguments(Arguments):
-    """Those of a family, and its line for them."""
+    """The arguments of a family, and the entry for them."""
 
     def __init__(
         self, family: Family, values: Mapping[str, object], shape_of: ShapeOf, target: Any = None
@@ -198,7 +200,7 @@ class FamilyArguments(Arguments):
         if code:
             raise fail(code, f"family {f.name}: {text(why.value)}")
         self.line = f.lines[line.value]
-        self.stage_args: list[Any] = []  # of each of its kernels, but for tensors
+        self.stage_args: list[Any] = []  # of each of its kernels, except tensors
         for s, kernel in enumerate(self.line.kernels):
             of = (STRUCT["hexc_arg"] * len(self.arg))()
             function("hexc_family_args")(f._owned.pointer, line.value, s, self.arg, None, of)
@@ -208,7 +210,7 @@ class FamilyArguments(Arguments):
                     self.shape[p.name], self.stride[p.name] = extents(kernel, i, of)
 
     def check(self) -> None:
-        """The launch does that."""
+        """The launch checks the arguments."""
 
 
 class _Call:
@@ -239,7 +241,7 @@ class _Call:
         self.do("hexc_family_call_launch", stream)
 
     def _take(self, stream: int, needs: int) -> None:
-        """A workspace: launches on one stream do not overlap."""
+        """Returns a workspace: launches on one stream do not overlap."""
         import numpy as np
 
         from ._device import DeviceArray
@@ -253,7 +255,7 @@ class _Call:
 
 
 class Calls:
-    """Calls of a family, kept from launch to launch, by device."""
+    """The calls of a family by device, kept between launches."""
 
     def __init__(self) -> None:
         self._of: dict[Device, _Call] = {}
@@ -277,10 +279,10 @@ class Calls:
 
 
 class Family:
-    """One operator with several kernels: of its ``lines`` the first counts whose guard holds for the sizes.
+    """One operator with several kernels: the first of its ``lines`` whose guard holds for the sizes is launched.
 
-    ``params`` are the arguments of all; ``arch`` is the one that it was tuned for, "" where that is any.  It never
-    changes, and any number of threads may use it.
+    ``params`` are the arguments of all kernels; ``arch`` is the arch that it was tuned for, "" if any. It is
+    immutable, and any number of threads may use it.
     """
 
     def __init__(self, owned: Owned, of: Bundle) -> None:
@@ -316,14 +318,14 @@ class Family:
         return param(p, pack.encode() if pack else None)
 
     def pick(self, **sizes: int) -> Line:
-        """The line for these sizes, all that there are; raises :class:`ArgumentError` where there is none."""
+        """The entry for these sizes; all sizes must be given. Raises :class:`ArgumentError` if there is none."""
         know(self, sizes)
         only = type("Sizes", (), {"name": self.name, "params": tuple(p for p in self.params if p.kind == "size")})
         return FamilyArguments(self, sizes, lambda p, _: (), only).line
 
     def run(self, *, device: Device | None = None, **args: ArrayLike) -> Run:
-        """Run it on NumPy arrays, as :meth:`Kernel.run` does, on a simulated device (None: one of the kernels' arch);
-        a chain of kernels with its workspace.  Nothing is counted."""
+        """Runs it on NumPy arrays, as :meth:`Kernel.run`, on a simulated device (None: one of the kernels'
+        arch); a chain of kernels with its workspace. There are no counts."""
         from ._sim import run_on
 
         return run_on(self, args, device, self.lines[0].kernels[0].arch)
@@ -331,8 +333,8 @@ class Family:
     def launch(
         self, *, stream: StreamLike = None, device: Device | int | None = None, **args: TensorLike | int | float
     ) -> None:
-        """Launch the kernels for these arguments, as :meth:`Kernel.launch` does.  Device memory for a workspace is
-        kept for each stream, and grows."""
+        """Launches the kernels for these arguments, as :meth:`Kernel.launch`. Each stream has a workspace in
+        device memory, which grows."""
         from ._gpu import launch
 
         launch(self, args, stream, device)
@@ -350,7 +352,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Want:
-    """A kernel that a text of families asks for; ``candidate`` -1: any."""
+    """A kernel that the text of families requires; ``candidate`` -1: any."""
 
     family: str
     arch: str
@@ -360,7 +362,7 @@ class Want:
 
 
 def wants(families: str) -> list[Want]:
-    """Each kernel that a text as hexc-family(5) has it asks for.
+    """Each kernel that a text of families (hexc-family(5)) requires.
 
     >>> wants("hexc-family 1\\nfamily gemm\\ntake gemm BM=16 when M <= 16\\n")
     [Want(family='gemm', arch='', kernel='gemm', constants=(('BM', 16),), candidate=-1)]
@@ -389,11 +391,11 @@ def compile_family(
     constants: Mapping[str, int | str] | None = None,
     cache: Cache | None = None,
 ) -> Family:
-    """Compile what a family asks for: programs (text, or ``pathlib.Path``), and its text, by hand or of ``scripts/tune
-    --export`` (or its path).  ``constants`` are for those kernels that have them; a family that names an arch is
-    compiled for that.
+    """Compiles the kernels of a family: programs (text, or ``pathlib.Path``), and its text, written by hand or
+    by ``scripts/tune --export`` (or its path). ``constants`` apply to the kernels that have them. A family that
+    names an arch is compiled for that arch.
 
-    Raises :class:`CompileError`, and :class:`ArgumentError` where no program has a kernel.
+    Raises :class:`CompileError`, and :class:`ArgumentError` if no program has a kernel.
     """
     text_of = families if isinstance(families, str) else Path(families).read_text()
     listed = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)

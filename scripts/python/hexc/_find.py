@@ -1,4 +1,4 @@
-"""Where the shared libraries are: libhexc, libhexc_rt and libhexc_sim."""
+"""Finds the shared libraries: libhexc, libhexc_rt and libhexc_sim."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 
 from ._errors import LibraryError
 
-ABI = 0  # the number in their names
+ABI = 0  # the version number in their names
 
 
 def places() -> Iterator[Path]:
-    """Folders that are looked into, in this order; where none has a library, the system's loader is asked.
+    """Directories to search, in this order; if none has a library, the system's loader searches.
 
-    ``$HEXC_LIBRARY_DIR`` alone, if it is set; else the package's own folder, the folder ``build`` of the checkout that
-    it stands in, and those of the hexc that was installed where ``$PATH`` has its command line.
+    Only ``$HEXC_LIBRARY_DIR``, if it is set. Otherwise the package's directory, ``build`` of the checkout that
+    contains it, and the directories of the hexc installation whose command line is on ``$PATH``.
     """
     named = os.environ.get("HEXC_LIBRARY_DIR")
     if named:
@@ -34,7 +34,7 @@ def places() -> Iterator[Path]:
 
 
 def load(name: str) -> ctypes.CDLL:
-    """The library ``lib{name}``; :class:`LibraryError` where it is nowhere, or cannot be loaded."""
+    """The library ``lib{name}``; :class:`LibraryError` if it is not found or cannot be loaded."""
     file = f"lib{name}.so.{ABI}"
     for place in places():
         if (place / file).is_file():

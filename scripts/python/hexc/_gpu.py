@@ -1,4 +1,4 @@
-"""Launches on tensors in a device's memory, whoever made them, without a copy."""
+"""Launches on tensors in device memory, created by any library, without copies."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from ._module import Kernel, Owned, Param
 
 
 class CudaArray(Protocol):
-    """A tensor in GPU memory that other libraries may use; torch's are such tensors, too."""
+    """A tensor in GPU memory that other libraries may use, including torch's."""
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
 
 
 class HasDLPack(Protocol):
-    """A tensor that is shared by DLPack."""
+    """A tensor shared through DLPack."""
 
     def __dlpack__(self, *, stream: int | None = None) -> object: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
@@ -40,19 +40,19 @@ TensorLike: TypeAlias = DeviceArray | CudaArray | HasDLPack | NDArray[Any]
 
 @dataclass(frozen=True)
 class View:
-    """What a launch needs to know of a tensor; strides in elements, None: row-major."""
+    """The data of a tensor that a launch needs; strides in elements, None: row-major."""
 
     address: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
-    kind: str  # NumPy's letter; "" where it has none
+    kind: str  # NumPy's letter; "" if it has none
     itemsize: int
     device: int | None
     stream: int | None
     readonly: bool
-    host: bool = False  # its address is one of the host's
+    host: bool = False  # it is a host address
     keep: object = None
-    type: str = ""  # hexc's name of an element type that NumPy lacks, where it is known
+    type: str = ""  # hexc's name of an element type that NumPy lacks, if known
 
 
 _TORCH_TYPES = {"torch.bfloat16": "bf16", "torch.float8_e4m3fn": "e4m3", "torch.float8_e5m2": "e5m2"}
@@ -76,7 +76,7 @@ def _torch_view(name: str, tensor: Any, on_host: bool) -> View:
 
 
 def _steps(strides: tuple[int, ...] | None, shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """Strides in elements, of those in bytes."""
+    """Converts strides from bytes to elements."""
     if strides is None:
         return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
     return tuple(s // itemsize for s in strides)
@@ -118,7 +118,7 @@ def view_of(name: str, value: object, on_host: bool) -> View:
 
 
 def _in_device_form(p: Param) -> bool:
-    """Are its elements bytes that are not one for one those of an array?"""
+    """Do its elements in device memory differ from those of an array?"""
     return p.pack is not None or p.bits < 8
 
 
@@ -130,7 +130,7 @@ def shape_of(p: Param, view: View) -> tuple[int | None, ...]:
 
 
 def check_view(bound: Arguments, p: Param, view: View) -> None:
-    """Element type, strides and permission; the library checks the address and its bytes."""
+    """Checks element type, strides and permission; the library checks the address and its bytes."""
     if p.written and view.readonly:
         raise ArgumentError(f"{p.name} is written, and the argument is read-only")
     if _in_device_form(p):
@@ -149,7 +149,7 @@ def check_view(bound: Arguments, p: Param, view: View) -> None:
 
 
 def span(view: View) -> int:
-    """Bytes from the first element to the end of the last."""
+    """Bytes from the first element to the end of the last one."""
     if math.prod(view.shape) == 0:
         return 0
     last = sum((d - 1) * s for d, s in zip(view.shape, view.strides, strict=True))
@@ -163,7 +163,7 @@ def _only(what: str, found: set[int]) -> int | None:
 
 
 class Launchable(Target, Protocol):
-    """What can be launched."""
+    """An object that can be launched."""
 
     def _bound(self, values: Mapping[str, object], shape_of: ShapeOf) -> Arguments: ...
     def _enqueue(self, gpu: Device, bound: Arguments, stream: int | None) -> None: ...
@@ -184,7 +184,7 @@ def loaded(kernel: Kernel, gpu: Device) -> Owned:
 
 
 def enqueue(kernel: Kernel, gpu: Device, arg: Any, stream: int | None) -> None:
-    """Launch one kernel."""
+    """Launches one kernel."""
     gpu._call("hexc_gpu_launch_on", loaded(kernel, gpu).pointer, kernel._index, arg, stream)
 
 
@@ -199,7 +199,7 @@ def _target(views: Mapping[str, View], which: Device | int | None) -> Device:
 
 
 def _lend(gpu: Device, view: View) -> tuple[DeviceArray, int]:
-    """A copy of what the host has there, and its bytes."""
+    """A device copy of host memory, and its bytes."""
     size = span(view)
     copy = DeviceArray((size,), np.dtype(np.uint8), gpu)
     copy._write(view.address, size)
@@ -242,5 +242,5 @@ def launch(target: Launchable, values: Mapping[str, object], stream: object, whi
 
 
 def wait(number: int = 0) -> None:
-    """Wait for all that was launched on GPU ``number``; raises :class:`FaultError` where a kernel failed."""
+    """Waits for all launches on GPU ``number``; raises :class:`FaultError` if a kernel failed."""
     device(number).wait()

@@ -1,4 +1,4 @@
-"""What the library says of itself."""
+"""Information about the library."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ._module import text
 
 
 def archs() -> tuple[str, ...]:
-    """The targets that programs are compiled for.
+    """The supported targets.
 
     >>> "sm_80" in archs()
     True

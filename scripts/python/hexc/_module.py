@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 _CODES = {value: name.removeprefix("HEXC_") for name, value in NUMBERS.items() if name.startswith("HEXC_E_")}
 KINDS = {NUMBERS["HEXC_POINTER"]: "tensor", NUMBERS["HEXC_SIZE"]: "size", NUMBERS["HEXC_SCALAR"]: "scalar"}
-WHY = 1000  # bytes for a sentence on a failure
+WHY = 1000  # bytes for an error message
 
 
 def code_name(code: int) -> str:
-    """``E_ARGS`` of -8."""
+    """The name of a code: ``E_ARGS`` for -8."""
     return _CODES.get(code, str(code))
 
 
 def text(value: bytes | None) -> str:
-    return (value or b"").decode(errors="surrogateescape")  # as Python has names of files
+    return (value or b"").decode(errors="surrogateescape")  # as Python decodes file names
 
 
 def fail(code: int, why: str = "") -> HexcError:
@@ -49,10 +49,10 @@ def fail(code: int, why: str = "") -> HexcError:
 class Param:
     """A launch parameter.
 
-    ``kind`` is tensor, size or scalar; ``dtype`` hexc's name of the element type ("f16", "u4"; "i64" of sizes);
-    ``shape`` the extents of a tensor in elements, as expressions of the sizes ("K / 128"), and ``strides`` its
-    strides, in elements; ``align`` the bytes that its address is a multiple of; ``pack`` how a ``packed`` tensor lies
-    in device memory, or None.
+    ``kind`` is tensor, size or scalar; ``dtype`` hexc's name of the element type ("f16", "u4"; "i64" for sizes);
+    ``shape`` the extents of a tensor in elements, as expressions of the sizes ("K / 128"); ``strides`` its
+    strides in elements; ``align`` the required alignment of its address in bytes; ``pack`` the layout of a
+    ``packed`` tensor in device memory, or None.
     """
 
     name: str
@@ -69,8 +69,8 @@ class Param:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A solution of the layout search: predicted cycles of a block, as its share and alone; registers of a lane;
-    blocks that a multiprocessor holds together."""
+    """A solution of the layout search: predicted cycles of a block, with other resident blocks and alone;
+    registers per thread; resident blocks per multiprocessor."""
 
     cycles: float
     alone: float
@@ -80,7 +80,7 @@ class Candidate:
 
 
 def param(p: Any, pack: bytes | None) -> Param:
-    """Of a hexc_param_info, and its pack."""
+    """A Param from a hexc_param_info, and its pack."""
     return Param(
         text(p.name),
         KINDS[p.kind],
@@ -96,9 +96,9 @@ def param(p: Any, pack: bytes | None) -> Param:
 
 
 class Owned:
-    """A C object that is freed when nothing refers to this one, on whatever thread that is.
+    """A C object that is freed, in any thread, with the last reference to this object.
 
-    ``keep`` are objects that outlive it; none of them may refer to this one.
+    ``keep`` are objects that outlive it; none of them may refer to this object.
     """
 
     def __init__(self, value: int, free: str | Callable[[ctypes.c_void_p, object], object], *keep: object) -> None:
@@ -108,7 +108,7 @@ class Owned:
         weakref.finalize(self, freed, self.pointer, self._keep)
 
     def keep(self, *more: object) -> None:
-        """These outlive it, too."""
+        """Adds objects that outlive it."""
         self._keep += more
 
 
@@ -117,15 +117,15 @@ def _caller(free: Callable[..., Any]) -> Callable[[ctypes.c_void_p, object], obj
 
 
 def borrowed(value: int | None, *keep: object) -> Owned:
-    """A C object that one of ``keep`` owns."""
+    """A C object that an object of ``keep`` owns."""
     return Owned(value or 0, lambda pointer, keep: None, *keep)
 
 
 class Module(Mapping[str, "Kernel"]):
-    """What one compilation made, or a file holds; it never changes, and any number of threads may use it.
+    """The result of one compilation, or the contents of a file; immutable, and any number of threads may use it.
 
-    A mapping from names to :class:`Kernel`, in the order of the source.  The C object is freed with the last
-    reference to the module or one of its kernels.
+    A mapping from names to :class:`Kernel`, in source order. The C object is freed with the last reference to
+    the module or one of its kernels.
     """
 
     def __init__(self, handle: int, diagnostics: tuple[Diagnostic, ...] = ()) -> None:
@@ -153,7 +153,7 @@ class Module(Mapping[str, "Kernel"]):
         return len(self._kernels)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the module to a file that :func:`load`, or a host with libhexc_rt, reads; whole or not at all."""
+        """Writes the module atomically to a file that :func:`load`, or a host with libhexc_rt, reads."""
         why = ctypes.create_string_buffer(WHY)
         code = function("hexc_module_save_file")(self._handle, None, 0, os.fsencode(path), why, WHY)
         if code:
@@ -163,9 +163,9 @@ class Module(Mapping[str, "Kernel"]):
 class Kernel:
     """A kernel of a module.
 
-    ``block`` are its threads in x, y, z; ``smem`` its dynamic shared memory in bytes; ``grid_text`` the blocks, as
-    expressions of the sizes; ``constants`` the values that constants and tunables have; ``assumes`` the conditions on
-    arguments.
+    ``block`` are its threads in x, y, z; ``smem`` its dynamic shared memory in bytes; ``grid_text`` the number
+    of blocks, as expressions of the sizes; ``constants`` the values of constants and tunables; ``assumes`` the
+    conditions on arguments.
     """
 
     def __init__(self, module: Owned, loaded: dict[Device, Owned], arch: str, index: int) -> None:
@@ -198,13 +198,14 @@ class Kernel:
         return constant(define)
 
     def explain(self, short: bool = False) -> str:
-        """Every layout, instruction and conversion in words, or a few lines on it; "" unless compiled with
-        ``explain=True``."""
+        """Every layout, instruction and conversion as text, or a summary of a few lines; "" unless
+        compiled with ``explain=True``."""
         name = "hexc_explain_short" if short else "hexc_explain"
         return text(function(name)(self._handle, self._index))
 
     def explain_json(self) -> dict[str, Any]:
-        """All of it as a JSON object, whose fields hexc(1) tells; {} unless compiled with ``explain=True``."""
+        """The same as a JSON object, with the fields documented in hexc(1); {} unless
+        compiled with ``explain=True``."""
         said: dict[str, Any] = json.loads(text(function("hexc_explain_json")(self._handle, self._index)))
         return said
 
@@ -217,7 +218,7 @@ class Kernel:
         return found
 
     def candidates(self) -> tuple[Candidate, ...]:
-        """The solutions of the layout search, best first; ``compile(candidate=i)`` takes the i-th."""
+        """The solutions of the layout search, best first; ``compile(candidate=i)`` selects the i-th."""
         found = []
         info = new("hexc_candidate_info")
         for i in range(self._ncandidate):
@@ -228,13 +229,13 @@ class Kernel:
     def run(self, *, check: bool = True, threads: int = 0, **args: ArrayLike) -> Run:
         """Run the kernel on NumPy arrays, in the simulator.
 
-        ``args`` are tensors, scalars and sizes by name.  A size that is the extent of a tensor need not be given, nor
-        a tensor that is only written.  Element types that NumPy lacks are passed as their codes, one unsigned integer
-        an element (bf16 as uint16, u4 as uint8); ``packed`` tensors in their natural form.  Arrays that are passed
-        stay as they are: what was written is in the result.  With ``check`` races and reads of unwritten memory are
-        faults.  ``threads`` of the host, 0: one for each processor.
+        ``args`` are tensors, scalars and sizes by name. Extents of tensors, and tensors that are only written,
+        may be omitted. Element types that NumPy lacks are passed as codes, one unsigned integer per element
+        (bf16 as uint16, u4 as uint8). ``packed`` tensors are passed in row-major order. The call does not change
+        the arrays: written tensors are in the result. With ``check``, races and reads of unwritten memory are
+        faults. ``threads`` of the host, 0: one per processor.
 
-        Raises :class:`ArgumentError` where arguments do not fit, :class:`FaultError` where the kernel goes wrong.
+        Raises :class:`ArgumentError` for invalid arguments, :class:`FaultError` if the kernel fails.
         """
         from ._sim import run
 
@@ -243,16 +244,16 @@ class Kernel:
     def launch(
         self, *, stream: StreamLike = None, device: Device | int | None = None, **args: TensorLike | int | float
     ) -> None:
-        """Launch the kernel on tensors in GPU memory, in place, without a copy; it does not wait.
+        """Launch the kernel on tensors in GPU memory, in place, without a copy; does not wait.
 
-        Tensors are contiguous torch tensors, :class:`DeviceArray`, or have ``__cuda_array_interface__`` or DLPack, in
-        device form: elements of less than 8 bits as bytes, ``packed`` ones in their pack's order.  Sizes that only
-        their last dimension would tell must then be given.  ``stream`` is a CUDA stream or its handle; None: torch's
-        current stream where a tensor is torch's, else the default stream.  ``device``; None: that of the tensors,
-        else GPU 0.  With ``device=hexc.simulator(80)`` NumPy arrays and tensors of torch on the CPU are taken too,
-        copied to the simulator and back.
+        Tensors are contiguous torch tensors, :class:`DeviceArray`, or have ``__cuda_array_interface__`` or
+        DLPack, in device form: elements of less than 8 bits as bytes, ``packed`` tensors in packed order. The
+        last dimension of such tensors does not determine a size; pass it. ``stream`` is a CUDA stream or its
+        handle; None: torch's current stream if a tensor is torch's, otherwise the default stream. ``device``;
+        None: the device of the tensors, otherwise GPU 0. With ``device=hexc.simulator(80)`` NumPy arrays and CPU
+        tensors of torch are accepted too; they are copied in and out.
 
-        Raises :class:`ArgumentError`, :class:`DeviceError`, and :class:`FaultError` where an earlier kernel failed.
+        Raises :class:`ArgumentError`, :class:`DeviceError`, and :class:`FaultError` if an earlier kernel failed.
 
         >>> import hexc, numpy as np
         >>> program = "kernel k(A: f32[N], C: out f32[N]) { grid(1); C[0 :+ 64] = A[0 :+ 64] + 1.0; }"
@@ -277,13 +278,13 @@ class Kernel:
 
 
 def constant(define: Any) -> tuple[str, int | str]:
-    """Name and value of a hexc_define."""
+    """Name and value from a hexc_define."""
     dtype = function("hexc_value_type")(define.value)
     return text(define.name), text(dtype.contents.name) if dtype else define.value
 
 
 def defines(constants: Mapping[str, int | str]) -> tuple[Any, int]:
-    """An array of hexc_define, and how many there are."""
+    """An array of hexc_define, and its length."""
     define = (STRUCT["hexc_define"] * len(constants))()
     for slot, (name, value) in zip(define, constants.items(), strict=True):
         number = function("hexc_type_value")(value.encode()) if isinstance(value, str) else int(value)
@@ -318,7 +319,7 @@ _R = TypeVar("_R")
 
 
 def same_arguments(like: Callable[_P, object]) -> Callable[[Callable[..., _R]], Callable[_P, _R]]:
-    """A decorator: the function takes the arguments of another, to which it hands them."""
+    """A decorator: the function has the parameters of another, to which it forwards them."""
 
     def decorate(function: Callable[..., _R]) -> Callable[_P, _R]:
         own = inspect.signature(function)
@@ -331,7 +332,7 @@ def same_arguments(like: Callable[_P, object]) -> Callable[[Callable[..., _R]], 
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be compiled: text, its file, and the options in C."""
+    """A compilation: text, file name, and the options in C."""
 
     data: bytes
     file: bytes | None
@@ -339,7 +340,7 @@ class Job:
     keep: object
 
     def result(self, code: int, module: int | None, said: tuple[Diagnostic, ...]) -> Module:
-        """The module that was made, or what was wrong."""
+        """The compiled module, or an exception."""
         if code:
             raise CompileError(code_name(code), said, self.data)
         assert module
@@ -368,7 +369,7 @@ def job(
     cache: Cache | None = None,
     stop: str | None = None,
 ) -> Job:
-    """The arguments of :func:`compile`."""
+    """Converts the arguments of :func:`compile`."""
     file = None if isinstance(source, str) else os.fspath(source)
     data = source.encode() if isinstance(source, str) else Path(source).read_bytes()
     flags = {
@@ -398,7 +399,7 @@ def job(
 
 
 def refused(code: int, arch: bytes) -> HexcError:
-    """Options that hexc_open does not take."""
+    """The error for options that hexc_open rejects."""
     return fail(code, f"there is no arch {text(arch)}" if code_name(code) == "E_ARCH" else "")
 
 
@@ -406,14 +407,15 @@ def refused(code: int, arch: bytes) -> HexcError:
 def compile(*args: Any, **named: Any) -> Module:
     """Compile a program: text, or the path of a file (``pathlib.Path``).
 
-    ``constants`` are values of constants and tunables: numbers, or names of element types.  ``kernel`` compiles only
-    that one.  ``cache`` is where modules are looked for first, and kept.  ``candidate`` is which solution of the layout search, 0 the best.  ``prove`` has the independent
-    checker look at every layout; ``max_memory`` is in bytes, ``max_steps`` in steps of the search, ``max_values`` in
-    values of a thread (0: hexc.h's defaults).  The other options are those of the command line, hexc(1).
+    ``constants`` are values of constants and tunables: numbers, or names of element types. ``kernel`` compiles
+    only that kernel. ``cache`` is where modules are looked up first, and stored. ``candidate`` selects a
+    solution of the layout search, 0 is the best. ``prove`` runs the independent validator on every layout.
+    ``max_memory`` is in bytes, ``max_steps`` in steps of the search, ``max_values`` in values per thread (0:
+    hexc.h's defaults). The other options are those of the command line, hexc(1).
 
-    The interpreter's lock is released meanwhile; any number of threads may compile.
+    The call releases the GIL; any number of threads may compile.
 
-    Raises :class:`CompileError`, whose text shows the place with a caret, and :class:`ArgumentError`.
+    Raises :class:`CompileError`, whose text shows the location with a caret, and :class:`ArgumentError`.
 
     >>> m = compile("kernel k(A: f32[N], C: out f32[N]) { grid(1); C[0 :+ 64] = A[0 :+ 64]; }")
     >>> list(m), m["k"].block[0] % 32, [p.name for p in m["k"].params]
@@ -439,7 +441,7 @@ def compile(*args: Any, **named: Any) -> Module:
 
 
 def load(path: str | os.PathLike[str]) -> Module:
-    """A module from a file that :meth:`Module.save` or ``hexc --emit-module`` wrote; libhexc_rt is enough for it."""
+    """A module from a file of :meth:`Module.save` or ``hexc --emit-module``; needs only libhexc_rt."""
     module, why = ctypes.c_void_p(), ctypes.create_string_buffer(WHY)
     code = function("hexc_module_load_file")(ctypes.byref(module), os.fsencode(path), why, WHY)
     if code:

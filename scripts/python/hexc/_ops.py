@@ -1,4 +1,4 @@
-"""Operators: programs that hexc brings along, compiled for a device as families (hexc_ops.h)."""
+"""Operators: bundled programs, compiled for a device as families (hexc_ops.h)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OperatorInfo:
-    """``program`` is its text: arguments, their shapes and types, constants, and behind ``//:`` its table."""
+    """``program`` is its text: arguments, their shapes and types, constants, and after
+    ``//:`` its dispatch table."""
 
     name: str
     what: str
@@ -60,7 +61,7 @@ def op_opts(arch: str | None, cache: Cache | None, families: str | None, prove: 
 
 
 class _OpBundle(Bundle):
-    """That of an operator, which owns it."""
+    """The bundle of an operator, which owns it."""
 
     def __init__(self, op: Owned) -> None:
         self._op = op
@@ -73,9 +74,9 @@ class _OpBundle(Bundle):
 
 
 class Operator(Family):
-    """An operator that was planned: a family, whose ``bundle`` can be saved.
+    """A compiled operator: a family, whose ``bundle`` can be saved.
 
-    ``program`` is what was compiled, with what was put into its holes.
+    ``program`` is the compiled text, with its placeholders filled.
     """
 
     def __init__(self, owned: Owned) -> None:
@@ -84,7 +85,7 @@ class Operator(Family):
 
 
 def refused(code: int, why: str) -> HexcError:
-    """What a plan fails with: the compiler's message, or what a setting has against it."""
+    """The exception for a failed plan: the compiler's message, or the reason why a setting is rejected."""
     name = code_name(code)
     if name not in ("E_SOURCE", "E_LAYOUT", "E_LIMIT"):
         return fail(code, why)
@@ -102,14 +103,15 @@ def operator(
     prove: bool = False,
     **more: int | str,
 ) -> Operator:
-    """Compile the operator ``name`` (:func:`operators`) with settings, which may be named arguments too.
+    """Compile the operator ``name`` (:func:`operators`) with settings, which may be keyword arguments.
 
-    A setting is a constant of its program (a number, or an element type), ``tensors``, more arguments as a kernel
-    declares them, or a hole of it, such as ``epilogue``, an expression of hexc's language.  ``families`` is a text of
-    tuned families (hexc-family(5)) in place of its own table.  The interpreter's lock is released meanwhile.
+    A setting is a constant of its program (a number, or an element type); ``tensors``, additional
+    arguments declared as in a kernel; or a placeholder, such as ``epilogue``, an expression of
+    hexc's language. ``families`` is a text of tuned families (hexc-family(5)) instead of its own
+    table. The call releases the GIL.
 
-    Raises :class:`ArgumentError` where a setting is none of its, :class:`CompileError` where the program with it is
-    wrong.
+    Raises :class:`ArgumentError` for an unknown setting, :class:`CompileError` if the
+    resulting program is wrong.
 
     >>> import numpy as np
     >>> gemm = operator("gemm", tensors="bias: f16[N]", epilogue="max(x + bias[n], 0)")

@@ -1,4 +1,4 @@
-"""Small graphs of launches: buffers placed in one piece of memory, launches spread over streams (hexc_plan.h)."""
+"""Graphs of launches: buffers in one memory allocation, launches distributed over streams (hexc_plan.h)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Buffer:
-    """What one node of a plan leaves for another: an array whose place the plan finds."""
+    """An intermediate buffer between nodes of a plan, which assigns its offset."""
 
     def __init__(self, plan: Plan, number: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self._plan = plan
@@ -34,7 +34,7 @@ class Buffer:
 
     @property
     def offset(self) -> int:
-        """In bytes from the start of the plan's memory, when it is solved."""
+        """Bytes from the start of the plan's memory, after ``solve``."""
         out = ctypes.c_uint64()
         self._plan._do("hexc_plan_offset", self._number, ctypes.byref(out))
         return out.value
@@ -42,9 +42,10 @@ class Buffer:
 
 @dataclass(frozen=True)
 class PlanInfo:
-    """Microseconds: ``makespan_us`` predicted, ``serial_us`` of all nodes one after the other, ``critical_us`` of the
-    longest chain.  Bytes: ``nbytes`` of the memory, ``total`` of all buffers without sharing.  ``streams`` that are
-    used, ``waits`` between them; ``exact``: no plan is shorter; ``captures`` and ``updates`` of graphs so far."""
+    """Microseconds: ``makespan_us`` is the predicted time, ``serial_us`` that of sequential execution,
+    ``critical_us`` that of the longest chain. Bytes: ``nbytes`` of the memory, ``total`` of all buffers without
+    sharing. ``streams`` in use, ``waits`` between them; ``exact``: no shorter plan exists; ``captures`` and
+    ``updates`` of graphs so far."""
 
     makespan_us: float
     serial_us: float
@@ -61,9 +62,10 @@ class PlanInfo:
 
 
 class Plan:
-    """A graph of launches on a device, on at most so many streams; ``sync_us`` is what a stage of several costs on top.
+    """A graph of launches on a device, on at most ``streams`` streams; ``sync_us`` is the cost of a
+    stage with several nodes.
 
-    Nodes do what they would one after the other in the order in which they are added.  One thread at a time uses it.
+    The result equals sequential execution in the order of ``add``. One thread at a time may use it.
 
     >>> import hexc, numpy as np
     >>> program = "kernel k(A: f32[N], C: out f32[N]) { grid(1); C[0 :+ 64] = A[0 :+ 64] + 1.0; }"
@@ -98,7 +100,7 @@ class Plan:
         self.device._call(name, pointer, *args, why="hexc_plan_why", of=pointer)
 
     def buffer(self, shape: Sequence[int], dtype: DTypeLike) -> Buffer:
-        """A new one, of NumPy's type of the elements (codes, where it has none)."""
+        """A new buffer with NumPy's type of the elements (or codes, if NumPy has none)."""
         kind, extent = np.dtype(dtype), tuple(shape)
         return Buffer(self, self._new_buffer(math.prod(extent) * kind.itemsize), extent, kind)
 
@@ -108,7 +110,7 @@ class Plan:
         return out.value
 
     def _number(self, view: View) -> int:
-        """Of one that the host has: the same for the same address."""
+        """The number of a tensor of the host application: equal for equal addresses."""
         if view.address not in self._outside:
             out = ctypes.c_uint32()
             self._do("hexc_plan_outside", view.address, span(view), ctypes.byref(out))
@@ -135,11 +137,11 @@ class Plan:
         name: str | None = None,
         **args: Buffer | TensorLike | int | float,
     ) -> None:
-        """One more node: a kernel, or the kernels that a family has for these sizes, with its arguments as for
-        ``launch``, and :class:`Buffer` among them.
+        """Adds a node: a kernel, or the kernels of a family for these sizes, with arguments as for ``launch``,
+        including :class:`Buffer`.
 
-        It takes ``us`` microseconds, and fills that part of the device (0: as its grid says).  What nodes share must be
-        the same tensors: dependencies are found by their addresses.
+        ``us`` is its time in microseconds, ``fill`` the part of the device that it occupies (0: derived from its
+        grid). Shared data must be in the same tensors: dependencies are found by address.
         """
         know(what, args)
         views: dict[str, View] = {}
@@ -192,7 +194,7 @@ class Plan:
         self.device._call(name, call.pointer, i, value, why="hexc_call_why", of=call.pointer)
 
     def solve(self) -> PlanInfo:
-        """Order, spread and place all of it, and take the memory for its buffers."""
+        """Orders, distributes and places all nodes, and allocates the memory for the buffers."""
         self._do("hexc_plan_solve")
         info = self.info()
         memory = DeviceArray((info.nbytes,), np.dtype(np.uint8), self.device)
@@ -205,7 +207,7 @@ class Plan:
         return info
 
     def info(self) -> PlanInfo:
-        """What was found; raises :class:`ArgumentError` where it is not solved."""
+        """The solution's data; raises :class:`ArgumentError` if the plan is not solved."""
         i = new("hexc_plan_info")
         with self.device._lock:
             solved = function("hexc_plan_describe")(self._owned.pointer, ctypes.byref(i))
@@ -224,18 +226,18 @@ class Plan:
         return (ctypes.c_void_p * len(handles))(*handles), len(handles)
 
     def launch(self, stream: StreamLike = None) -> None:
-        """Launch all of it behind what is in the stream (None: one of its own, which is waited for), which goes on
-        behind it."""
+        """Launches all nodes after the current work of the stream, which continues after them (None: a private
+        stream, which is waited for)."""
         self._do("hexc_plan_launch", *self._handles(stream))
         if stream is None:
             self._streams[0].wait()
 
     def capture(self) -> None:
-        """Make a graph of it, which :meth:`replay` launches."""
+        """Captures a CUDA graph, which :meth:`replay` launches."""
         self._do("hexc_plan_capture", *self._handles(None))
 
     def replay(self, stream: StreamLike = None) -> None:
-        """Launch the graph; as :meth:`launch`."""
+        """Launches the graph; otherwise as :meth:`launch`."""
         if not self._streams:
             raise ArgumentError("the plan is not solved")
         self._do("hexc_plan_replay", self._streams[0].handle if stream is None else stream_handle(stream))

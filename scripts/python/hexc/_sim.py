@@ -24,10 +24,10 @@ Array = NDArray[Any]
 
 
 class Run(Mapping[str, Array]):
-    """What a kernel did: written tensors by name, what it printed, and counts.
+    """The results of a kernel: written tensors by name, its output, and counts.
 
-    ``counts`` are those of sim.h, summed over the launch: ``threads`` and ``warps`` instructions, sectors of 32 bytes
-    read and written, wavefronts of shared memory, ...
+    ``counts`` are those of sim.h, summed over the launch: ``threads`` and ``warps`` instructions, sectors of 32
+    bytes read and written, wavefronts of shared memory, ...
     """
 
     def __init__(self, arrays: dict[str, Array], output: str, counts: dict[str, int]) -> None:
@@ -46,7 +46,7 @@ class Run(Mapping[str, Array]):
 
 
 def numpy_type(dtype: str) -> np.dtype[Any]:
-    """The type of NumPy that elements of hexc's ``dtype`` are passed as; of codes, where NumPy has no such type.
+    """NumPy's type for elements of hexc's ``dtype``, or for their codes if NumPy has no such type.
 
     >>> [str(numpy_type(t)) for t in ("f16", "bf16", "u4", "i4", "i64")]
     ['float16', 'uint16', 'uint8', 'int8', 'int64']
@@ -55,14 +55,14 @@ def numpy_type(dtype: str) -> np.dtype[Any]:
     if not found:
         raise ArgumentError(f"there is no element type {dtype}")
     kind, bits = chr(found.contents.npy), found.contents.bits
-    if chr(found.contents.kind) == "i":  # narrow ones, too, have a sign here
+    if chr(found.contents.kind) == "i":  # narrow ones are signed here too
         kind = "i"
     size: int = max(8, 1 << (bits - 1).bit_length())
     return np.dtype(np.bool_) if kind == "b" else np.dtype(f"{kind}{size // 8}")
 
 
 def _as_codes(p: Param, value: object) -> Array:
-    """The argument in the type of NumPy for its elements.  Values of a type that NumPy has not keep their bits."""
+    """Converts the argument to NumPy's type for its elements. Values of a type that NumPy lacks keep their bits."""
     want = numpy_type(p.dtype)
     array = np.asarray(value)
     if array.dtype == want:
@@ -81,7 +81,7 @@ def _in_range(p: Param, array: Array) -> Array:
 
 
 def _to_stream(codes: Array, bits: int) -> Array:
-    """Codes of less than 8 bits, one after the other, least significant bits first."""
+    """Packs codes of less than 8 bits contiguously, least significant bits first."""
     raw = codes.astype(np.uint8).reshape(-1, 1)
     return np.packbits(np.unpackbits(raw, axis=1, count=bits, bitorder="little"), bitorder="little")
 
@@ -94,7 +94,7 @@ def _from_stream(stream: Array, bits: int, count: int, dtype: np.dtype[Any]) -> 
     """
     raw = np.unpackbits(stream, count=count * bits, bitorder="little").reshape(count, bits)
     codes = np.packbits(raw, axis=1, bitorder="little").reshape(count)
-    if dtype.kind == "i":  # the sign is the highest of the bits
+    if dtype.kind == "i":  # the sign is the highest bit
         return ((codes << (8 - bits)).view(np.int8) >> (8 - bits)).astype(dtype)
     return codes.astype(dtype)
 
@@ -110,7 +110,7 @@ class _Tensor:
 
     @property
     def plain(self) -> bool:
-        """Is it row-major, each element after the one before?"""
+        """Is it row-major and contiguous?"""
         dense = 1
         for d, s in zip(reversed(self.shape), reversed(self.stride), strict=True):
             if d != 1 and s != dense:
@@ -150,7 +150,7 @@ class _Tensor:
         return np.lib.stride_tricks.as_strided(data.view(dtype), self.shape, steps)
 
     def _packed(self, name: str, data: Array, size: int) -> Array:
-        # the packed side is at a multiple of 4 bytes
+        # the packed operand is 4-byte aligned
         source, out = np.zeros(-(-data.size // 4), np.uint32), np.zeros(-(-size // 4), np.uint32)
         source.view(np.uint8)[: data.size] = data
         why = ctypes.create_string_buffer(WHY)
@@ -205,7 +205,7 @@ class _Device:
         code = function("hexc_launch_params")(k._handle, k._index, self.bound.arg, value, args)
         if code:
             raise fail(code)
-        maps = (STRUCT["sim_tmap"] * k.nmap)()  # tensor maps, as a driver encodes them
+        maps = (STRUCT["sim_tmap"] * k.nmap)()  # tensor maps, in the driver's encoding
         why = ctypes.create_string_buffer(WHY)
         behind = (ctypes.c_void_p * k.nmap).from_buffer(args, len(k.params) * ctypes.sizeof(ctypes.c_void_p))
         encode = address("sim_tmap_tiled")
@@ -243,7 +243,7 @@ def _counts(result: Owned) -> dict[str, int]:
 
 
 def _given(target: Target, values: Mapping[str, object]) -> dict[str, Array]:
-    """The tensors among the arguments, in the types that their elements have."""
+    """The tensors among the arguments, converted to their element types."""
     know(target, values)
     arrays = {p.name: _as_codes(p, values[p.name]) for p in target.params if p.kind == "tensor" and p.name in values}
     for p in target.params:

@@ -1,4 +1,4 @@
-"""Quantized weights: of files, or made here; and their products on a device (hexc_weights.h, hexc_ops.h)."""
+"""Quantized weights, from files or created here, and linear layers on a device (hexc_weights.h, hexc_ops.h)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor of a file: ``type`` as the file spells it, ``dtype`` hexc's, "" where it is blocks or none of ours."""
+    """A tensor of a file: ``type`` as in the file, ``dtype`` hexc's, "" for block formats and unsupported types."""
 
     name: str
     type: str
@@ -40,7 +40,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Format:
-    """A format of weights; ``group`` inputs share a scale (0: files differ; -1: all)."""
+    """A format of weights; ``group`` inputs share a scale (0: it depends on the file; -1: all)."""
 
     name: str
     container: str
@@ -50,7 +50,7 @@ class Format:
 
 
 def formats() -> tuple[Format, ...]:
-    """All that files may be in, and :meth:`Weight.quantize` makes.
+    """All formats that files may have and :meth:`Weight.quantize` produces.
 
     >>> "Q4_K" in {f.name for f in formats()}
     True
@@ -71,7 +71,8 @@ def _owned_weight(made: Any, *keep: object) -> Owned:
 
 
 class Weight:
-    """A matrix W[n, k] of n outputs and k inputs, of codes and scales, in host memory; ``nbytes`` are those in a file.
+    """A matrix W[n, k] of n outputs and k inputs, as codes and scales in host memory;
+    ``nbytes`` is its size in a file.
 
     >>> import numpy as np
     >>> w = Weight.quantize(np.eye(4, 32), "Q8_0")
@@ -91,7 +92,7 @@ class Weight:
 
     @classmethod
     def quantize(cls, values: ArrayLike, format: str, *, group: int = 0) -> Weight:
-        """Round a matrix [n, k] to a format (:func:`formats`)."""
+        """Quantizes a matrix [n, k] to a format (:func:`formats`)."""
         x = np.ascontiguousarray(values, np.float32)
         if x.ndim != 2:
             raise ArgumentError(f"a weight has 2 dimensions; the array has {x.ndim}")
@@ -106,7 +107,7 @@ class Weight:
 
     @classmethod
     def dense(cls, values: NDArray[Any], dtype: str | None = None) -> Weight:
-        """A matrix [n, k] that is not quantized, of f16 or f32, or of bf16 as uint16; it is not copied."""
+        """An unquantized matrix [n, k] of f16 or f32, or of bf16 as uint16; it is not copied."""
         names = {"float16": "f16", "float32": "f32", "uint16": "bf16"}
         if values.ndim != 2 or str(values.dtype) not in names:
             raise ArgumentError(f"a weight is a matrix of float16, float32, or of bf16 as uint16; this is {values.dtype}")
@@ -118,7 +119,7 @@ class Weight:
         return cls(borrowed(ctypes.addressof(w), w, x))
 
     def numpy(self) -> NDArray[np.float32]:
-        """W as f32; of quantized ones each number as its format means it."""
+        """W as f32, dequantized."""
         out, why = np.empty((self.n, self.k), np.float32), ctypes.create_string_buffer(WHY)
         at = out.ctypes.data_as(ctypes.POINTER(ctypes.c_float))
         code = function("hexc_weight_float")(self._pointer, at, None, why, WHY)
@@ -128,13 +129,14 @@ class Weight:
 
 
 class WeightFile(Mapping[str, Weight]):
-    """The quantized weights of a safetensors or GGUF file by name, loaded when they are asked for.
+    """The quantized weights of a safetensors or GGUF file by name, loaded on access.
 
-    ``kind`` is "safetensors" or "gguf"; ``tensors`` are all tensors; ``metadata`` what the file says of itself.  The
-    file is mapped into memory: nobody may make it shorter meanwhile.
+    ``kind`` is "safetensors" or "gguf"; ``tensors`` are all tensors; ``metadata`` is the file's metadata. The
+    file is mapped into memory and must not be truncated meanwhile.
 
-    ``config`` states what tensors cannot tell: what stands in the model's quantize_config.json or config.json, as
-    JSON or as a mapping; ``{"checkpoint_format": "gptq_v2"}`` is enough for GPTQ's second version.
+    ``config`` has the format data that tensors lack: the contents of the model's
+    quantize_config.json or config.json, as JSON or as a mapping; ``{"checkpoint_format":
+    "gptq_v2"}`` suffices for GPTQ's second version.
     """
 
     def __init__(
@@ -192,14 +194,14 @@ class WeightFile(Mapping[str, Weight]):
 
 
 class Linear:
-    """C[m, n] = sum_k A[m, k] W[n, k] of a weight that is packed on a device.
+    """C[m, n] = sum_k A[m, k] W[n, k] for a weight packed on a device.
 
     ``settings`` are the operator's: ACT and OUT (element types), tunables, ``tensors`` and ``epilogue``
-    (:func:`operator`).  ``like`` is another one of this device, whose kernels are taken where they are the same, so
-    that nothing is compiled.  ``params`` are the arguments that are left; ``operator`` what was planned; ``nbytes``
-    what the weight takes on the device.
+    (:func:`operator`). ``like`` is another Linear of this device; equal kernels are shared, so that nothing is
+    compiled. ``params`` are the remaining arguments; ``operator`` is the compiled operator; ``nbytes`` the
+    weight's size on the device.
 
-    Raises :class:`ArgumentError` where no operator is for such a weight, or a setting is refused.
+    Raises :class:`ArgumentError` if no operator supports such a weight, or a setting is rejected.
 
     >>> import numpy as np
     >>> w = Weight.quantize(np.eye(32, 64), "Q8_0")
@@ -250,13 +252,13 @@ class Linear:
         self.params = tuple(p for p in self.operator.params if p.name in mine)
 
     def run(self, **args: ArrayLike) -> Run:
-        """The product of NumPy arrays, on the weight's device; C is in what is returned."""
+        """The product with NumPy arrays, on the weight's device; the result contains C."""
         from ._sim import run_on
 
         return run_on(self, args, self.device, "")
 
     def launch(self, *, stream: StreamLike = None, **args: TensorLike | int | float) -> None:
-        """Launch it in place, as :meth:`Kernel.launch` does."""
+        """Launches it in place, as :meth:`Kernel.launch`."""
         from ._gpu import launch
 
         launch(self, args, stream, self.device)

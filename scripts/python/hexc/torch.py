@@ -1,6 +1,6 @@
-"""Kernels, families, operators and linear layers as operators of PyTorch, which torch.compile takes as they are.
+"""Kernels, families, operators and linear layers as PyTorch operators, which torch.compile accepts unchanged.
 
-It stands apart, so that ``import hexc`` needs no torch.
+A separate module, so that ``import hexc`` does not need torch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ._weights import Linear
 
 Launchable: TypeAlias = Kernel | Family | Linear
 
-# hexc's element types as torch's; those of less than 8 bits are bytes.
+# hexc's element types as torch's; types of less than 8 bits are bytes.
 _DTYPES = {
     "f16": "float16",
     "bf16": "bfloat16",
@@ -38,12 +38,12 @@ _DTYPES = {
 
 
 def _plain(p: Param) -> bool:
-    """Does its shape in torch tell all of its extents?"""
+    """Does its torch shape determine all of its extents?"""
     return p.pack is None and p.bits >= 8
 
 
 def _told(p: Param) -> tuple[str, ...]:
-    """The extents that a tensor of torch tells."""
+    """The extents that torch's shape determines."""
     if p.kind != "tensor" or p.pack is not None:
         return ()
     return p.shape if p.bits >= 8 else p.shape[:-1]
@@ -60,7 +60,7 @@ def _returned(what: Launchable, functional: bool) -> list[Param]:
 
 
 def _types(what: Launchable, functional: bool = False) -> dict[str, str]:
-    """Type of each argument in a schema of torch; sizes that tensors tell are not among them."""
+    """The type of each argument in a torch schema, without the sizes that tensors determine."""
     out = [p.name for p in _returned(what, functional)]
     told = {extent for p in what.params if p.name not in out for extent in _told(p)}
     found: dict[str, str] = {}
@@ -79,9 +79,10 @@ def _types(what: Launchable, functional: bool = False) -> dict[str, str]:
 
 
 def schema(what: Launchable, functional: bool = False) -> str:
-    """The operator's signature: parameters in launch order, without the sizes that shapes tell.
+    """The operator's signature: parameters in launch order, without the sizes that shapes determine.
 
-    What is written is marked so, and nothing is returned; or, if it is functional, what is only written is returned.
+    Written tensors are marked, and nothing is returned. A functional operator returns the
+    tensors that are only written.
     """
     out = len(_returned(what, functional))
     result = {0: "()", 1: "Tensor"}.get(out, f"({', '.join(['Tensor'] * out)})")
@@ -89,7 +90,7 @@ def schema(what: Launchable, functional: bool = False) -> str:
 
 
 def _sizes(what: Launchable, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Sizes by name, of the tensors and numbers that are given: integers, or torch's symbols for them."""
+    """Sizes by name, from the given tensors and numbers: integers, or torch's symbols."""
     known: dict[str, Any] = {}
     if isinstance(what, Linear):
         known |= {"N": what.n, "K": what.k}
@@ -125,12 +126,13 @@ def _result(out: Sequence[Any]) -> Any:
 
 
 def custom_op(name: str, what: Launchable, *, functional: bool = False) -> Any:
-    """Register a kernel, family, operator or linear layer as the operator ``name`` ("mylib::gemm"), and return it.
+    """Register a kernel, family, operator or linear layer as the operator ``name``
+    ("mylib::gemm"), and return it.
 
-    It takes the arguments of :func:`schema`, in its order.  It writes its output tensors in place, or, if it is
-    ``functional``, returns new ones; on the current stream, as :meth:`Kernel.launch` does.  Tensors on the CPU are
-    taken to the simulator and back, so that a program that torch.compile compiled is tested without a GPU.  Its fake
-    kernel computes shapes, also of symbols.
+    It takes the arguments of :func:`schema`, in its order. It writes its output tensors in place, or, if
+    ``functional``, returns new ones. It launches on the current stream, as :meth:`Kernel.launch`. CPU tensors
+    run on the simulator and are copied in and out, which tests a program compiled by torch.compile without a
+    GPU. Its fake kernel computes shapes, including symbolic ones.
     """
     names = list(_types(what, functional))
     out = _returned(what, functional)

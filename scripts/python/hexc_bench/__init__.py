@@ -1,20 +1,20 @@
-"""hexc_bench: what ``scripts/bench`` and ``scripts/gpu-day`` do.  It needs nothing but Python, hexc as a command and
-the CUDA driver; what else is installed (PyTorch, Triton, FlashInfer, vLLM) is timed beside it.
+"""hexc_bench: implements ``scripts/bench`` and ``scripts/gpu-day``. It needs only Python, hexc as a command and
+the CUDA driver. Other installed libraries (PyTorch, Triton, FlashInfer, vLLM) are timed for comparison.
 
-    models     shapes that models have       cases     operators at these shapes, as runs of examples
-    runner     a case on the GPU             peers     the same by others' kernels, in a process of their own
-    cuda       the driver, by ctypes         probes    kernels that measure one unit each
+    models     shapes of models              cases     operators at these shapes, as runs of examples
+    runner     a case on the GPU             peers     other libraries' kernels, in a separate process
+    cuda       the driver, by ctypes         probes    microbenchmarks of one unit each
     calibrate  probes on this GPU, roofs, rows for infer/core/sm_throughput.def
-    report     Markdown, a page with plots   schema    what JSON files look like, checked
+    report     Markdown, a page with plots   schema    the format of JSON files, and its check
     host       bench --host                  cli, day  the two command lines
 
-and of a day:
+and for gpu-day:
 
-    items      the list of what is tried     data      tensors by seed
-    kit        kernels compiled beforehand, and the archive that is carried
-    steps      what a day consists of        journal   what it found, line by line, and the summary of it
-    device     the process with the GPU, and its keeper
-    right      outputs beside references     reference, tiles, arrays: kernels' own IR with bounds, run on arrays
+    items      the list of work items        data      tensors by seed
+    kit        precompiled kernels, and the archive for another machine
+    steps      the steps of a run            journal   its results, line by line, and their summary
+    device     the process that owns the GPU, and its supervisor
+    right      compares outputs with references; reference, tiles, arrays: kernels' IR with bounds, run on arrays
     model      random models for examples/llama
-    day_page   the summary as Markdown, as a page, as rows and figures
+    day_page   the summary as Markdown, as a page, as rows and measurements
 """

@@ -1,4 +1,5 @@
-"""NumPy and PyTorch under one set of names, and numbers of hexc's element types in them: floats as f64, integers as i64."""
+"""NumPy and PyTorch under one interface, and values of hexc's element types in them: floats
+as f64, integers as i64."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ import numpy as np
 
 Array = Any  # numpy.ndarray or torch.Tensor
 
-# name -> exponent bits, mantissa bits, what the largest exponent code is of, what overflow becomes (hexc/ir/dtypes.def)
+# name -> exponent bits, mantissa bits, meaning of the largest exponent code, result of
+# overflow (hexc/ir/dtypes.def)
 IEEE, ONE_NAN, ALL = "ieee", "nan", "none"
 FLOATS: dict[str, tuple[int, int, str, bool]] = {
     "f64": (11, 52, IEEE, False), "f32": (8, 23, IEEE, False), "tf32": (8, 10, IEEE, False), "f16": (5, 10, IEEE, False),
@@ -27,7 +29,7 @@ def is_float(dtype: str) -> bool:
 
 
 def bits_of(dtype: str) -> int:
-    """Of a storage element."""
+    """Bits of a storage element."""
     if dtype in ("bool", "e8m0"):
         return 8
     if dtype in ("nf4",):
@@ -68,7 +70,7 @@ def largest(dtype: str) -> float:
 
 
 class Numpy:
-    """The names that :class:`Torch` has, too."""
+    """The same interface as :class:`Torch`."""
 
     name = "numpy"
     inf = math.inf
@@ -99,7 +101,7 @@ class Numpy:
         return np.ascontiguousarray(x).view(np.float64)
 
     def via(self, x: Array, through: str, back: str) -> Array:
-        """A number of one type of a machine's as the bits of another: names of NumPy's types."""
+        """Reinterprets a value of one machine type as another: names of NumPy's types."""
         return np.ascontiguousarray(x.astype(through)).view(back)
 
     def f32(self, x: Array) -> Array:
@@ -130,7 +132,7 @@ class Numpy:
         return np.cumsum(x, axis)
 
     def order(self, x: Array) -> Array:
-        """Places in ascending order, of equal ones the first first."""
+        """Indices in ascending order; the order of equal elements is kept."""
         return np.argsort(x, kind="stable")
 
     def along(self, x: Array, at: Array) -> Array:
@@ -176,11 +178,11 @@ class Torch:
         self._ranges: dict[int, Any] = {}
 
     def array(self, x: Any) -> Array:
-        """Of a number or of NumPy's; what is on the device already stays as it is."""
+        """From a number or a NumPy array; arrays on the device stay unchanged."""
         if isinstance(x, self.lib.Tensor):
             return x.to(self.device)
         x = np.ascontiguousarray(x) if np.ndim(x) else np.array(x)
-        if x.dtype.kind == "u" and x.dtype.itemsize > 1:  # the same bits; PyTorch computes little with such types
+        if x.dtype.kind == "u" and x.dtype.itemsize > 1:  # the same bits; PyTorch supports few operations on such types
             x = x.view(f"i{x.dtype.itemsize}")
         if not x.flags.writeable:
             x = x.copy()
@@ -193,7 +195,7 @@ class Torch:
         return self.lib.full(shape, value, dtype=dtype, device=self.device)
 
     def arange(self, n: int) -> Array:
-        """Of each length one, which nobody writes to."""
+        """One array per length, which must not be written."""
         if n not in self._ranges:
             self._ranges[n] = self.lib.arange(n, device=self.device)
         return self._ranges[n]
@@ -257,10 +259,10 @@ class Torch:
         if kind == "add":
             flat.index_add_(0, at, value)
         elif kind in ("max", "min"):
-            if value.is_floating_point():  # the number wins over a NaN
+            if value.is_floating_point():  # a number wins over a NaN
                 value = self.lib.where(self.lib.isnan(value), self.full((), -math.inf if kind == "max" else math.inf, value.dtype), value)
             flat.scatter_reduce_(0, at, value, "a" + kind)
-        else:  # bit by bit: how many of those that meet have it
+        else:  # bit by bit: the number of conflicting updates with the bit set
             for b in range(64):
                 one = value >> b & 1
                 here = flat >> b & 1
@@ -280,14 +282,15 @@ class Torch:
 
 
 def namespace(xp: Any) -> Any:
-    """Of the module numpy, or of torch on its GPU; one of the two above stays as it is."""
+    """The interface for the module numpy, or for torch on its GPU; an object of the two
+    classes is returned unchanged."""
     if isinstance(xp, Numpy | Torch):
         return xp
     return Numpy() if xp is np else Torch(xp, "cuda")
 
 
 def rounded(xp: Any, dtype: str, x: Array) -> Array:
-    """The number of a float type that is next to each f64, of two the even one, as hexc/ir/dtype_value.c has it."""
+    """The value of a float type nearest to each f64, ties to even, as in hexc/ir/dtype_value.c."""
     if dtype == "f64":
         return x
     if dtype == "f32":
@@ -302,7 +305,7 @@ def rounded(xp: Any, dtype: str, x: Array) -> Array:
         return xp.take(xp.array(np.array(NF4)), code)
     bits = xp.bits(x) & ((1 << 63) - 1)
     a = xp.from_bits(bits)
-    if codes == "scale":  # the nearest power of two, the larger one in the middle
+    if codes == "scale":  # the nearest power of two, the larger one for the midpoint
         e = xp.to(bits >> 52, xp.i64) + xp.to((bits & ((1 << 52) - 1)) >= 1 << 51, xp.i64)
         e = xp.where(e < 1023 - 127, xp.full((), 1023 - 127, xp.i64), e)
         e = xp.where(e > 1023 + 127, xp.full((), 1023 + 127, xp.i64), e)
@@ -324,7 +327,7 @@ def rounded(xp: Any, dtype: str, x: Array) -> Array:
 
 
 def wrapped(dtype: str, x: Array) -> Array:
-    """The low bits of integers, as a number of the type."""
+    """The low bits of integers, as a value of the type."""
     n = bits_of(dtype)
     if dtype == "bool":
         return x != 0
@@ -342,7 +345,7 @@ def bounds_of_type(dtype: str) -> tuple[int, int]:
 
 
 def decoded(xp: Any, dtype: str, codes: Array) -> Array:
-    """Numbers of what tensors hold: floats of NumPy's or torch's types, or codes, one integer an element."""
+    """The values in a tensor: floats of NumPy's or torch's types, or codes, one integer per element."""
     if is_float(dtype):
         if dtype in ("f16", "f32", "f64", "tf32"):
             return xp.to(codes, xp.f64)
@@ -364,7 +367,7 @@ def f32_of(xp: Any, bits: Array) -> Array:
 
 
 def _numbers(dtype: str) -> Any:
-    """The number of each code of a type of up to 8 bits."""
+    """The value of each code of a type of up to 8 bits."""
     exp, man, codes, _ = FLOATS[dtype]
     if codes == "table":
         return np.array(NF4)

@@ -1,8 +1,8 @@
-"""What the GPU here does in a clock: the numbers of infer/core/sm_throughput.def, measured; and the roofs of a benchmark.
+"""Measures this GPU's throughput per cycle, for infer/core/sm_throughput.def, and the roofs of a benchmark.
 
     python3 -m hexc_bench.calibrate NAME ARCH SHRINK [JSON]
 
-measures one, in a process that a kernel may spoil, and prints {"value", "unit", ...}.
+measures one number, in a process that a kernel may corrupt, and prints {"value", "unit", ...}.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RING = 16384  # links
 
 
 class Bench:
-    """The GPU and how much less than usual is done on it."""
+    """The GPU, and the factor by which the work is reduced."""
 
     def __init__(self, arch: str, shrink: int) -> None:
         self.cuda, self.arch, self.shrink = Cuda(), arch, shrink
@@ -36,7 +36,7 @@ class Bench:
         return max(1, usual // self.shrink**2)
 
     def run(self, p: probes.Probe, grid: int, turns: int, data: int = 0, count: int = 0) -> list[tuple[int, int]]:
-        """Clocks and nanoseconds of each block, the second time."""
+        """Cycles and nanoseconds of each block, in the second run."""
         f, out = self.cuda.load(p.ptx, "probe"), self.cuda.alloc(16 * grid)
         for _ in range(2):
             self.cuda.launch(f, grid, p.block, [out, turns, data, count], p.shared)
@@ -45,13 +45,13 @@ class Bench:
         return [(found[2 * i] or 1, found[2 * i + 1] or 1) for i in range(grid)]
 
     def rate(self, p: probes.Probe, usual: int = 2000) -> dict[str, Any]:
-        """Work of one SM in a clock."""
+        """Work of one SM per cycle."""
         turns = self.turns(usual)
         clocks, _ = self.run(p, 1, turns)[0]
         return {"value": p.work * turns / clocks, "unit": "a clock and SM", "clocks": clocks}
 
     def whole(self, p: probes.Probe, usual: int = 20000) -> float:
-        """Work of the whole GPU in a second, as the driver's events time it: the median of 5."""
+        """Work of the whole GPU per second, timed by the driver's events: the median of 5."""
         turns, f, out = self.turns(usual), self.cuda.load(p.ptx, "probe"), self.cuda.alloc(16 * self.sms)
         us = [self.cuda.microseconds(lambda: self.cuda.launch(f, self.sms, p.block, [out, turns, 0, 0], p.shared)) for _ in range(5)]
         self.cuda.free(out)
@@ -59,7 +59,7 @@ class Bench:
 
 
 def tensor_probes(b: Bench, name: str) -> dict[str, probes.Probe]:
-    """How this arch multiplies elements of that type."""
+    """The MMA instructions for that element type on this arch."""
     found = {}
     if b.capability >= probes.MMA[name][6]:
         found["mma.sync"] = probes.mma(b.arch, name)
@@ -92,7 +92,7 @@ def shared_wait(b: Bench) -> dict[str, Any]:
 
 
 def waits(b: Bench, cold: bool) -> dict[str, Any]:
-    """Of loads that depend on each other, from L2 or, after all of L2 was overwritten, from memory."""
+    """Latency of dependent loads, from L2 or, after L2 was overwritten, from memory."""
     links = max(64, RING // b.shrink**2)
     data, out = b.cuda.alloc(links * probes.STRIDE), b.cuda.alloc(16)
     make, go = b.cuda.load(probes.ring(b.arch).ptx, "probe"), b.cuda.load(probes.chase(b.arch).ptx, "probe")
@@ -126,7 +126,7 @@ def l2(b: Bench) -> dict[str, Any]:
 
 
 def launch(b: Bench) -> dict[str, Any]:
-    """From one kernel of nothing to the next in a stream."""
+    """Time between consecutive launches of an empty kernel in a stream."""
     p, out, n = probes.chase_shared(b.arch), b.cuda.alloc(16), max(1, 1000 // b.shrink)
     f = b.cuda.load(p.ptx, "probe")
 
@@ -139,7 +139,7 @@ def launch(b: Bench) -> dict[str, Any]:
 
 
 def occupancy(b: Bench, what: dict[str, Any]) -> dict[str, Any]:
-    """Blocks of a compiled kernel that an SM holds, as the driver says, beside what was predicted."""
+    """Resident blocks per SM of a compiled kernel, from the driver, next to the prediction."""
     f = b.cuda.load(Path(what["ptx"]).read_text(encoding="utf-8"), what["entry"])
     found = b.cuda.together(f, what["block"], what["smem"])
     return {"value": found, "unit": "blocks an SM", "predicted": what["together"], "registers": b.cuda.registers(f),
@@ -147,7 +147,7 @@ def occupancy(b: Bench, what: dict[str, Any]) -> dict[str, Any]:
 
 
 def roofs(b: Bench) -> dict[str, Any]:
-    """Bytes and operations a second that kernels which do nothing else reach."""
+    """Bytes and operations per second of kernels that do nothing else."""
     found: dict[str, Any] = {"copy_bytes_per_s": dram(b)["value"] * 1e9}
     for name in ("f16", "i8", "f8"):
         try:
@@ -168,13 +168,13 @@ MEASURES: dict[str, Callable[[Bench], dict[str, Any]]] = {
 
 
 def clocks_of(b: Bench, p: probes.Probe, grid: int = 1, data: int = 0, usual: int = 2000) -> float:
-    """Clocks of one unit of a probe's work, of the slowest block."""
+    """Cycles of one unit of a probe's work, in the slowest block."""
     turns = b.turns(usual)
     return max(c for c, _ in b.run(p, grid, turns, data)) / (p.work * turns)
 
 
 def doubtful(name: str, value: float, **more: Any) -> dict[str, Any]:
-    """A constant of infer/core/cost_constants.def."""
+    """A measured constant of infer/core/cost_constants.def."""
     return {"value": value, "unit": "clocks", "constant": name, **more}
 
 
@@ -184,7 +184,7 @@ def _hopper(b: Bench) -> None:
 
 
 def bubble(b: Bench) -> dict[str, Any]:
-    """What a turn takes longer when its first products wait for a fragment of their own turn."""
+    """The additional time of an iteration whose first MMAs wait for a fragment of the same iteration."""
     plain, rotated = (clocks_of(b, probes.bubble(b.arch, r)) for r in (False, True))
     return doubtful("BUBBLE_CLOCKS", max(0.0, plain - rotated), plain=plain, rotated=rotated)
 
@@ -195,7 +195,7 @@ def signal(b: Bench) -> dict[str, Any]:
 
 
 def box(b: Bench) -> dict[str, Any]:
-    """A copy by the engine less a load, both from L2."""
+    """The latency of a TMA copy minus that of a load, both from L2."""
     _hopper(b)
     data = b.cuda.alloc(4096)
     copy, load = clocks_of(b, probes.box(b.arch), data=data), waits(b, False)["value"]
@@ -217,7 +217,7 @@ DOUBTFUL: dict[str, Callable[[Bench], dict[str, Any]]] = {
 # ---- rows of sm_throughput.def ---------------------------------------------------------------------------------------------
 
 def rows(text: str) -> dict[int, dict[str, str]]:
-    """Capability -> name -> value as it is written."""
+    """Capability -> name -> value as written."""
     found = {}
     for cc, members in re.findall(r"^RATES\((\d+),(.*?)\)$", text, re.S | re.M):
         found[int(cc)] = dict(re.findall(r"\.(\w+) = (\"[^\"]*\"|[\d.]+)", members))
@@ -225,12 +225,12 @@ def rows(text: str) -> dict[int, dict[str, str]]:
 
 
 def rounded(name: str, value: float) -> str:
-    """As such a row would have it: a share with two digits, other numbers whole."""
+    """Formats a value as in such a row: a ratio with two digits, other numbers as integers."""
     return f"{value:.2f}".rstrip("0").rstrip(".") if name == "sync" else str(max(1, round(value)))
 
 
 def propose(capability: int, gpu: str, measured: dict[str, float], text: str | None = None) -> dict[str, Any]:
-    """The row that these measurements make, what stands there now, and how far each number is from it."""
+    """The row from these measurements, the existing row, and the difference of each number."""
     stands = rows(RATES.read_text(encoding="utf-8") if text is None else text).get(capability, {})
     row = dict(stands)
     far = {}

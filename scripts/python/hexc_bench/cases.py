@@ -26,8 +26,8 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Case:
-    """One operator at one shape: kernels, one after the other, what they must compute and move at least, and the
-    operator as peers know it.  roof: the type whose products limit it."""
+    """One operator at one shape: consecutive kernels, the minimum of operations and bytes, and the operator's
+    name for peers. roof: the type whose MMA rate limits it."""
 
     name: str
     shape: str
@@ -55,7 +55,7 @@ def product(m: int, n: int, k: int, name: str = "gemm f16", model: str = "") -> 
 
 
 def narrow(bits: int, m: int, n: int, k: int, scale: int, name: str = "", shape: str = "", model: str = "") -> Case:
-    """m rows of activations times weights of a few bits with a scale for 128 of them."""
+    """m rows of activations times weights of 1 to 8 bits with a scale for each 128 of them."""
     arrays: Arrays = {"A": ((m, k), "f16"), "W": ((n, k), f"u{bits}"), "S": ((k // 128 or 1, n), "f16")}
     moved = n * k * bits / 8 + 2 * (m * k + n * (k // 128) + m * n)
     fixed = [f"WEIGHT=u{bits}"]
@@ -76,7 +76,7 @@ def weights(scale: int) -> Iterator[Case]:
 
 
 def gemm(scale: int) -> Iterator[Case]:
-    """f16: squares, and the products of a model of 8 billion parameters."""
+    """f16: square GEMMs, and the GEMMs of a model of 8 billion parameters."""
     for m, n, k in (4096, 4096, 4096), (8192, 8192, 8192), (2048, 6144, 4096), (2048, 28672, 4096), (16, 4096, 14336):
         yield product(max(16, m // scale), n // scale, k // scale)
 
@@ -127,7 +127,7 @@ def attention(scale: int) -> Iterator[Case]:
 # ---- models ------------------------------------------------------------------------------------------------------------
 
 def cut(n: int, scale: int, unit: int = 128) -> int:
-    """A size divided by scale, a multiple of what programs assume of it."""
+    """A size divided by scale, rounded to a multiple that programs assume."""
     return max(unit, n // scale // unit * unit) if scale > 1 else n
 
 
@@ -138,7 +138,7 @@ def swiglu(m: int, n: int, k: int, model: str) -> Case:
 
 
 def decode(batch: int, context: int, h: int, hk: int, d: int, model: str) -> Case:
-    """One token of each sequence against a cache in pages of 64."""
+    """One token of each sequence with a cache in pages of 64."""
     page, group = 64, h // hk
     per = -(-context // page)
     arrays: Arrays = {"Q": ((batch, h, d), "f16"), "K": ((batch * per, page, hk, d), "f16"),
@@ -153,7 +153,7 @@ def decode(batch: int, context: int, h: int, hk: int, d: int, model: str) -> Cas
 
 
 def experts(tokens: int, e: int, chosen: int, n: int, k: int, model: str) -> Case:
-    """4-bit experts; rows come sorted, as many for each."""
+    """4-bit experts; rows are sorted, with equal numbers for each."""
     bm = 16
     each = -(-tokens * chosen // e // bm) * bm
     arrays: Arrays = {"A": ((tokens, k), "f16"), "W": ((e, n, k), "u4"), "S": ((e, n, k // 64), "f16"),
@@ -177,7 +177,7 @@ def gelu(m: int, n: int, k: int, model: str) -> Case:
 
 
 def decoder(x: Model, s: int) -> Iterator[Case]:
-    """In the order of what a serving engine spends on them."""
+    """In the order of the time that a serving engine spends on them."""
     hidden, inner, qkv = cut(x.hidden, s), cut(x.inner, s), cut((x.heads + 2 * x.kv_heads) * x.head, s)
     h, hk = max(x.heads // x.kv_heads, x.heads // s), max(1, x.kv_heads // s)
     tokens = cut(x.tokens, s, 16)
@@ -202,7 +202,7 @@ def moe(x: Model, s: int) -> Iterator[Case]:
 
 
 def mla(x: Model, s: int) -> Iterator[Case]:
-    """Products in fp8 with scales of 128 x 128, as the model is published; a dense layer is 18432 wide."""
+    """fp8 GEMMs with scales of 128 x 128, as in the published model; a dense layer is 18432 wide."""
     hidden, e = cut(x.hidden, s), max(2, x.experts // s)
     for m in (128, 2048):
         m = cut(m, s, 64)
@@ -230,7 +230,7 @@ def mamba2(x: Model, s: int) -> Iterator[Case]:
     arrays: Arrays = {"X": ((1, t, h, p), "f16"), "DT": ((1, t, h), "f32 small"), "A": ((h,), "f32 below 0"),
                       "BM": ((1, t, g, n), "f16"), "CM": ((1, t, g, n), "f16"), "D": ((h,), "f32"), "LEN": ((1,), f"i32 = {t}")}
     scan = kernel("mamba2", "mamba2", arrays, {"BT": [32, 64]}, [f"P={p}", f"N={n}"])
-    # chunks of 64: products within one, and of one with the state
+    # chunks of 64: dots within a chunk, and between a chunk and the state
     yield Case("scan", f"{t} x {h} x {p} x {n}", [scan], 2 * t * h * (64 * (n + p) + 2 * n * p), 4 * t * h * p, (), model=x.name)
     d = inner + 2 * g * n
     conv = kernel("causal_conv", "causal_conv", {"X": ((1, t, d), "f16"), "W": ((4, d), "f16"), "bias": ((d,), "f16")},
@@ -244,7 +244,7 @@ KINDS: dict[str, Callable[[Model, int], Iterator[Case]]] = {"decoder": decoder, 
 
 
 def models(scale: int) -> Iterator[Case]:
-    """The first case of each model, then the second, ...: what time is left out of is the last of all."""
+    """The first case of each model, then the second, ...: a time limit omits the last cases of all models."""
     lists = [list(KINDS[x.kind](x, scale)) for x in MODELS]
     for row in itertools.zip_longest(*lists):
         yield from (c for c in row if c)
@@ -255,5 +255,5 @@ SUITES: dict[str, Callable[[int], Iterator[Case]]] = {"models": models, "weights
 
 
 def cases(names: Sequence[str], scale: int, model: str = "") -> list[Case]:
-    """Of these suites; model: part of the name of those wanted."""
+    """The cases of these suites; model: part of the models' names."""
     return [c for name in names for c in SUITES[name](scale) if model.lower() in c.model.lower()]

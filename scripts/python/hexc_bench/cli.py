@@ -1,22 +1,22 @@
-"""bench [-o FILE.json] [--markdown FILE] [--report FILE.html] [--suite NAME,... | --host] - time operators on the GPU here.
+"""bench [-o FILE.json] [--markdown FILE] [--report FILE.html] [--suite NAME,... | --host] - time operators on this GPU
 
-Each operator at the shapes that models have, with a few tile sizes and the first candidates of each (--top 2), random
-data, the L2 cache overwritten before every launch, medians.  What is installed of PyTorch, Triton, FlashInfer and
-vLLM is timed in the same way; what is not is told of.  A large copy and products without memory say, in the same
-run, what the machine can do; the times are given as shares of these roofs.  FILE.json has everything, with the GPU,
-its driver and the compiler (its schema: scripts/python/hexc_bench/schemas/bench.schema.json); what is printed is a
-table in Markdown.
+Times each operator at the shapes of models, with a few tile sizes and the first candidates of each (--top 2), on
+random data, with the L2 cache overwritten before every launch; prints medians. Installed libraries among PyTorch,
+Triton, FlashInfer and vLLM are timed in the same way; missing ones are reported. A large copy and MMAs without memory
+accesses determine the roofs of the machine in the same run; times are given as shares of these roofs. FILE.json has all
+results, with the GPU, its driver and the compiler (schema: scripts/python/hexc_bench/schemas/bench.schema.json).
+The output is a table in Markdown.
 
---suite    models, weights, gemm, rows, attention: all if not given
---model    of the suite models only those with this in their names: Llama, Qwen, Mixtral, DeepSeek, ViT, Mamba, BERT
+--suite    models, weights, gemm, rows, attention: default all
+--model    for the suite models only those with this in their names: Llama, Qwen, Mixtral, DeepSeek, ViT, Mamba, BERT
 --list     print the cases, and run none
 --repeat   launches of each (20)
---host     no GPU: hexc_pack and hexc_unpack of the library beside memcpy of as many bytes; and what hexc_call_launch
-           costs above the driver's own call, with a driver whose launches do nothing (needs a C compiler and NumPy);
-           what three kernels take to compile, beside Triton and nvcc where they are; the simulator's speed
---shrink   divide all sizes by N: to try the script where a GPU is slow or simulated
---seconds  start no further case after so many (480)
---no-peers hexc alone
+--host     without a GPU: hexc_pack and hexc_unpack of the library compared with memcpy of the same bytes; the cost of
+           hexc_call_launch above the driver's call, with a driver whose launches do nothing (needs a C compiler and
+           NumPy); compile times of three kernels, compared with Triton and nvcc if available; the simulator's speed
+--shrink   divide all sizes by N: to test the script on a slow or simulated GPU
+--seconds  start no further case after this time (480)
+--no-peers only hexc
 
 HEXC is the command line to use (build/hexc).
 """
@@ -65,13 +65,13 @@ def read_options(words: Sequence[str]) -> dict[str, Any]:
 
 
 def arch_here(compiler: Compiler) -> str:
-    """Of the GPU here."""
+    """The arch of this machine's GPU."""
     found = gpu.find()
     return (gpu.arch_of(found.capability, compiler.call("--list-archs").out.split()) if found else None) or ""
 
 
 def roofs(compiler: Compiler, shrink: int) -> dict[str, Any]:
-    """As calibrate.py measures them, or {"why"}."""
+    """The measurements of calibrate.py, or {"why"}."""
     arch = arch_here(compiler)
     if not arch:
         return {"why": "there is no GPU here that hexc compiles for"}
@@ -84,7 +84,7 @@ def save(path: str, document: dict[str, Any]) -> None:
 
 
 def document(compiler: Compiler, own: dict[str, Any], results: list[dict[str, Any]], **head: Any) -> dict[str, Any]:
-    """The whole file."""
+    """The contents of the output file."""
     return {"compiler": compiler.version(), "date": time.strftime("%Y-%m-%d"), **head, "options": own, "results": results}
 
 
@@ -99,7 +99,7 @@ def on_gpu(compiler: Compiler, own: dict[str, Any]) -> int:
     start, results, left = time.monotonic(), [], 0
     roof = roofs(compiler, own["--shrink"])
     peers = Peers() if not own["--no-peers"] else None
-    # printed before what is slow, so that a run that is ended early says where it was made
+    # printed before the slow part, so that a run that is ended early names its machine
     print(f"beside: {peers.words() if peers else 'nothing, as was asked for'}\n")
     print(report.head_lines())
     settings = {"top": own["--top"], "repeat": own["--repeat"]}

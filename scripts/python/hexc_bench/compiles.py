@@ -1,10 +1,10 @@
-"""bench --host: what it takes to compile the same kernels by hexc, by Triton and by nvcc, in turns; and the simulator's speed.
+"""bench --host: compile times of the same kernels by hexc, Triton and nvcc, interleaved;
+and the simulator's speed.
 
-All go from the program to PTX for sm_80, with no cache.  In a process that lives: hexc_compile of the library, and
-triton.compile, of which ptxas is a process of its own and does not count; Python is started and imports are made
-before.  As a process: `hexc --emit-ptx` and `nvcc -ptx`, with the processes that it starts.  Each turn compiles a kernel
-in all four ways, one after the other; what is told are medians of turns and of their ratios, of the processors' time, as
-who else uses them is not asked about."""
+All compile from source to PTX for sm_80, without a cache. In a running process: hexc_compile of the library, and
+triton.compile, without its ptxas process, after Python and the imports have started. As a process: `hexc
+--emit-ptx` and `nvcc -ptx`, including their child processes. Each round compiles a kernel in all four ways. The
+results are medians of rounds and of their ratios, in CPU time, which excludes the load of other users."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from typing import Any
 
 from hexc_tune.compiler import Compiler
 
-# The same kernels as a CUDA programmer writes them: name of the example, CUDA C++.  The product is one of wmma.
+# The same kernels in CUDA C++: name of the example, source. The GEMM uses wmma.
 CUDA = {
     "vector_add": """
 extern "C" __global__ void vector_add(const float *a, const float *b, float *c, long n)
@@ -113,7 +113,7 @@ extern "C" __global__ void __launch_bounds__(128) gemm_f16(const half *a, const 
 
 
 class Triton:
-    """A process that compiles kernels of triton_kernels.py, one for each line it is given."""
+    """A process that compiles kernels of triton_kernels.py, one for each input line."""
 
     def __init__(self, folder: str) -> None:
         settings = {**os.environ, "TRITON_CACHE_DIR": folder, "TRITON_ALWAYS_COMPILE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -145,7 +145,7 @@ def clocked(way: Callable[[], Any], clock: Callable[[], float] = time.process_ti
 
 
 def children() -> float:
-    """The processors' time of all processes that were waited for."""
+    """CPU time of all child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -157,7 +157,7 @@ def run(words: list[str]) -> None:
 
 
 def library(compiler: Compiler) -> Callable[[str], Any]:
-    """hexc_compile, by the Python package."""
+    """hexc_compile, through the Python package."""
     os.environ.setdefault("HEXC_LIBRARY_DIR", os.path.dirname(os.path.abspath(compiler.path)))
     import hexc
 
@@ -165,7 +165,7 @@ def library(compiler: Compiler) -> Callable[[str], Any]:
 
 
 def compiles(compiler: Compiler, repeat: int) -> dict[str, Any]:
-    """Seconds of each kernel in each way, and ratios."""
+    """Seconds of each kernel for each compiler, and ratios."""
     own, nvcc = library(compiler), shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
     results: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -188,7 +188,7 @@ def compiles(compiler: Compiler, repeat: int) -> dict[str, Any]:
             if nvcc:
                 ways["nvcc"] = partial(
                     clocked, partial(run, [nvcc, "-ptx", "-arch=sm_80", "-O3", source, "-o", to]), children)
-            for way in ways.values():  # what is done once is done before
+            for way in ways.values():  # excludes one-time initialization
                 way()
             turns = [{way: f() for way, f in ways.items()} for _ in range(repeat)]
             results.append(found := middle(name, turns))
@@ -198,7 +198,7 @@ def compiles(compiler: Compiler, repeat: int) -> dict[str, Any]:
 
 
 def middle(name: str, turns: list[dict[str, float]]) -> dict[str, Any]:
-    """Medians, and those of the ratios of a turn."""
+    """Medians of the times, and of the ratios within a round."""
     pairs = {"triton.compile": "hexc_compile", "nvcc": "hexc"}
     return {"kernel": name, "seconds": {way: statistics.median(t[way] for t in turns) for way in turns[0]},
             "times": {way: statistics.median(t[way] / t[by] for t in turns) for way, by in pairs.items() if way in turns[0]}}
@@ -213,7 +213,7 @@ def line(found: dict[str, Any]) -> str:
 
 
 def simulator(compiler: Compiler, repeat: int, shrink: int) -> dict[str, Any]:
-    """Instructions of threads a second of a processor: of a product, less one of an eighth of it."""
+    """Simulated thread instructions per second of one CPU: of a GEMM, minus one of an eighth of its size."""
     import json
 
     side = max(128, 512 // shrink)

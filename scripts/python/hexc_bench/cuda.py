@@ -12,7 +12,7 @@ RELAXED = 2  # CUstreamCaptureMode
 
 
 class CudaError(Exception):
-    """The driver's function and what it said."""
+    """The driver function and its error."""
 
 
 class Cuda:
@@ -32,7 +32,7 @@ class Cuda:
         self._events = [self._event(), self._event()]
 
     def call(self, name: str, *args: Any) -> None:
-        """A function of the driver; :class:`CudaError` if it fails."""
+        """A driver function that raises :class:`CudaError` on failure."""
         function = getattr(self.lib, name, None)
         if function is None:
             raise CudaError(f"the driver has no {name}")
@@ -53,14 +53,14 @@ class Cuda:
         return value.value
 
     def load(self, ptx: str, entry: str) -> ctypes.c_void_p:
-        """A kernel of a text that the driver compiles."""
+        """A kernel from PTX text, compiled by the driver."""
         module, function = ctypes.c_void_p(), ctypes.c_void_p()
         self.call("cuModuleLoadDataEx", ctypes.byref(module), ptx.encode() + b"\0", 0, None, None)
         self.call("cuModuleGetFunction", ctypes.byref(function), module, entry.encode())
         return function
 
     def alloc(self, size: int) -> int:
-        """Bytes of memory, all 0."""
+        """Zero-initialized memory."""
         ptr = ctypes.c_ulonglong()
         self.call("cuMemAlloc_v2", ctypes.byref(ptr), ctypes.c_size_t(size))
         self.fill(ptr.value, size)
@@ -73,7 +73,7 @@ class Cuda:
         self.call("cuMemsetD8Async", ctypes.c_ulonglong(ptr), ctypes.c_ubyte(value), ctypes.c_size_t(size), None)
 
     def read(self, ptr: int, count: int) -> list[int]:
-        """So many unsigned numbers of 64 bits, when all before is done."""
+        """``count`` unsigned 64-bit numbers, after all previous work."""
         out = (ctypes.c_ulonglong * count)()
         self.call("cuCtxSynchronize")
         self.call("cuMemcpyDtoH_v2", out, ctypes.c_ulonglong(ptr), ctypes.c_size_t(8 * count))
@@ -97,7 +97,7 @@ class Cuda:
         return 1000 * ms.value
 
     def together(self, function: ctypes.c_void_p, block: int, shared: int) -> int:
-        """Blocks of a kernel that an SM holds."""
+        """Resident blocks of a kernel per SM."""
         count = ctypes.c_int()
         if shared > 48 << 10:
             self.call("cuFuncSetAttribute", function, SHARED_MOST, shared)
@@ -106,12 +106,12 @@ class Cuda:
         return count.value
 
     def wait(self, stream: int) -> None:
-        """For all that is in a stream."""
+        """Waits for all work in a stream."""
         self.call("cuStreamSynchronize" if hasattr(self.lib, "cuStreamSynchronize") else "cuCtxSynchronize",
                   *([ctypes.c_void_p(stream)] if hasattr(self.lib, "cuStreamSynchronize") else []))
 
     def capture(self, stream: int, work: Callable[[], None]) -> Graph:
-        """What work launches in a stream, as a graph that can be launched."""
+        """The launches of ``work`` in a stream, captured as a graph."""
         graph, exe = ctypes.c_void_p(), ctypes.c_void_p()
         self.call("cuStreamBeginCapture_v2", ctypes.c_void_p(stream), RELAXED)
         try:
@@ -125,7 +125,7 @@ class Cuda:
         return Graph(self, exe)
 
     def registers(self, function: ctypes.c_void_p) -> int | None:
-        """Of a thread; None where the driver does not say."""
+        """Registers per thread; None if the driver does not report them."""
         count = ctypes.c_int()
         try:
             self.call("cuFuncGetAttribute", ctypes.byref(count), REGISTERS, function)
@@ -135,7 +135,7 @@ class Cuda:
 
 
 class Graph:
-    """Launches that were captured."""
+    """Captured launches."""
 
     def __init__(self, cuda: Cuda, exe: ctypes.c_void_p) -> None:
         self._cuda, self._exe = cuda, exe

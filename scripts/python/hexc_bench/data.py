@@ -1,11 +1,12 @@
-"""Data by seed for kernels of items.py: what a tensor holds in words, and its elements as hexc's Python package takes them
-(natural form: f16 as float16, bf16, fp8 and narrow floats as codes, 4-bit integers as int8 or uint8).
+"""Data by seed for kernels of items.py: a description of each tensor's contents, and its elements in the
+form of hexc's Python package (row-major: f16 as float16, bf16, fp8 and narrow floats as codes, 4-bit
+integers as int8 or uint8).
 
-Words, expressions in them of sizes and constants: `normal` (floats, the default), `codes` (integers of up to 8 bits, the
-default), `zeros`, `const X`, `int LOW HIGH`, `share` (0 to 1), `positive` (0.5 to 1.5), `negative`, `small` (0 to about
-0.03), `unit` (rows of length 1), `weights N` (normal, over the root of N), `log N`, `permutation`, `distinct N` (each once
-before any is there again), `permuted N` (each as often), `rising N`, `offsets N` (0 to N, random steps), `even N`, `pairs of
-4`, `places` (starts of tensors, one behind the other).
+Descriptions, with expressions of sizes and constants: `normal` (floats, the default), `codes` (integers of up to
+8 bits, the default), `zeros`, `const X`, `int LOW HIGH`, `share` (0 to 1), `positive` (0.5 to 1.5), `negative`,
+`small` (0 to about 0.03), `unit` (rows of length 1), `weights N` (normal, divided by the root of N), `log N`,
+`permutation`, `distinct N` (each once before any repeats), `permuted N` (equally often), `rising N`, `offsets N`
+(0 to N, random steps), `even N`, `pairs of 4`, `places` (starts of consecutive tensors).
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from numpy.typing import NDArray
 from hexc_tune.expr import evaluate
 
 Array = NDArray[Any]
-BLOCK = 1 << 20  # random numbers that are made; more of them repeat these
-# the 4-bit NormalFloat's values: quantiles of a normal distribution, as bitsandbytes has them
+BLOCK = 1 << 20  # number of generated random values; larger tensors repeat them
+# the 4-bit NormalFloat's values: quantiles of a normal distribution, as in bitsandbytes
 NF4 = (-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334,
        -0.09105003625154495, 0.0, 0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224,
        0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1.0)
@@ -31,7 +32,7 @@ NF4 = (-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.
 
 @lru_cache
 def values_of_codes(dtype: str) -> Array | None:
-    """f64 of each code of a float of up to 8 bits; None: dtype is none."""
+    """f64 of each code of a float of up to 8 bits; None for other types."""
     if dtype == "nf4":
         return np.array(NF4, np.float32).astype(np.float64)
     if dtype == "e8m0":
@@ -52,7 +53,7 @@ def values_of_codes(dtype: str) -> Array | None:
 
 
 def decoded(codes: Array, dtype: str) -> Array:
-    """f64 of elements in their natural form; integers as they are, in i64."""
+    """f64 of row-major elements; integers unchanged, in i64."""
     if dtype == "bf16":
         return (codes.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     table = values_of_codes(dtype)
@@ -63,7 +64,7 @@ def decoded(codes: Array, dtype: str) -> Array:
 
 
 def encoded(values: Array, dtype: str) -> Array:
-    """The nearest elements of this type, in their natural form; finite ones."""
+    """The nearest elements of this type, row-major; finite ones."""
     plain = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
     if dtype in plain:
         return values.astype(plain[dtype])
@@ -99,7 +100,7 @@ def _floats(words: list[str], rng: np.random.Generator, shape: tuple[int, ...], 
         return x / length
     if how == "weights":
         return x * np.float32(number(words[1]) ** -0.5)
-    if how == "log":  # of a sum of that many numbers about 1
+    if how == "log":  # for a sum of that many values of about 1
         return x * np.float32(0.1) + np.float32(np.log(number(words[1])) + 0.5)
     assert how == "normal", how
     return x
@@ -140,7 +141,8 @@ def is_float(dtype: str) -> bool:
 
 
 def make(words: str, dtype: str, shape: tuple[int, ...], seed: str, known: Mapping[str, int | str]) -> Array:
-    """A tensor's elements; known: sizes and constants.  The same words, type, shape and seed make the same data."""
+    """A tensor's elements; known: sizes and constants. Equal descriptions, types, shapes
+    and seeds give equal data."""
     rng = np.random.default_rng(zlib.crc32(f"{seed} {words} {dtype} {shape}".encode()))
     numbers = {n: v for n, v in known.items() if isinstance(v, int)}
 

@@ -1,36 +1,39 @@
-"""gpu-day [--minutes N] [--out DIR] - what is to be known of hexc on a GPU, most valuable first, in the minutes that there are.
+"""gpu-day [--minutes N] [--out DIR] - measure hexc on a new GPU in limited time, the most valuable items first
 
-Steps, in this order, each with its share of the time; what one leaves over goes to those behind it:
+Steps, in this order, each with its share of the time; unused time is given to the following steps:
 
-    machine      what is here: GPU, driver, tools, Python's packages; a first kernel; all kernels of the kit loaded
-    right        every example and every line of every operator's table, at a small shape and at one of a model, beside a
-                 reference within derived bounds; roles, clusters, dependent launches, graphs, examples/llama
-    headline     products, attention, caches, experts, norms at shapes of models beside what PyTorch and Triton have: medians
-                 of replayed graphs, with inputs that are in L2 and that are not
-    calibration  what an SM does in a clock: rows for infer/core/sm_throughput.def; the doubtful constants of infer/core/cost_constants.def
+    machine      the GPU, driver, tools, Python packages; a first kernel; all kernels of the kit loaded
+    right        every example and every entry of every operator's table, at a small shape and at one of a model,
+                 compared with a reference within derived bounds; roles, clusters, dependent launches, graphs,
+                 examples/llama
+    headline     GEMMs, attention, caches, experts, norms at shapes of models, compared with PyTorch and Triton:
+                 medians of replayed graphs, with inputs in L2 and not in L2
+    calibration  throughput of an SM: rows for infer/core/sm_throughput.def; the uncertain constants of
+                 infer/core/cost_constants.def
     schedules    the first candidates of ten kernels: measured rank and predicted rank
-    counters     the profiler's counts beside the simulator's, where there is ncu
+    counters     the profiler's counts compared with the simulator's, if ncu is installed
     sanitizers   compute-sanitizer on kernels with roles, clusters and copies
-    tuning       what is left: scripts/tune of headlines
+    tuning       in the remaining time: scripts/tune of headlines
 
-DIR (gpu-day) gets journal.jsonl, to which each item is appended as it ends; summary.json, made anew of it each time, which
-scripts/python/hexc_bench/schemas/summary.schema.json describes; summary.md; rest.tgz, the output of tools.  A kill at any
-moment loses the item that ran.  The same command goes on where it ended, on the same GPU, driver and hexc.
+DIR (gpu-day) gets four outputs. journal.jsonl receives each finished item. summary.json is rewritten after each item
+(schema: scripts/python/hexc_bench/schemas/summary.schema.json). summary.md is the report. rest.tgz has the output of
+tools. A kill at any time loses only the running item. The same command resumes, on the same GPU, driver and hexc.
 
---minutes N    all of it (9)
---only A,B     these steps alone, which then have all the time
---from DIR     go on with what an earlier day left, perhaps elsewhere: what was found on a GPU of the same name and driver
-               by the same hexc is not done again, what was found on others is kept beside it
---read DIR     of what a day brought home: page, rows for sm_throughput.def, cost_constants.def, mispredictions; needs no GPU
---file DIR     with --read: write the figures into DIR too (test/gpu/figures), to be committed
+--minutes N    total time (9)
+--only A,B     only these steps, which share all the time
+--from DIR     resume an earlier run, possibly of another machine: results of a GPU of the same name and driver with
+               the same hexc are not measured again; results of other GPUs are copied
+--read DIR     evaluate the results of a run: page, rows for sm_throughput.def, cost_constants.def, mispredictions;
+               needs no GPU
+--file DIR     with --read: also write the measurements into DIR (test/gpu/figures), to be committed
 --match A,B    only items with one of these in their names
---workers N    processes that prepare and check side by side (the processors, 8 at most)
---rehearse     the GPU is the simulator (the kit's rehearsal/libcuda.so.1, or LD_LIBRARY_PATH's), sizes are small
+--workers N    processes that prepare and check concurrently (the number of CPUs, at most 8)
+--rehearse     use the simulator as GPU (the kit's rehearsal/libcuda.so.1, or LD_LIBRARY_PATH's), with small sizes
 --shrink N     divide sizes of models by N (1; --rehearse: 32)
---list         print the steps and what each will do
+--list         print the steps and their items
 
-HEXC is the command line to use (build/hexc).  Exit status: 0 when all was done and right, 1 when something was wrong or
-failed, 3 when the time was too short for some of it.
+HEXC is the command line to use (build/hexc). Exit status: 0 if everything ran and was correct, 1 if something
+was wrong or failed, 3 if the time did not suffice for all items.
 """
 
 from __future__ import annotations
@@ -60,17 +63,17 @@ from .journal import Journal
 from .peers import Peers
 
 SUMMARY = schema.load("summary")
-AGAIN = 4.0    # with fewer left no step is entered again
-LEAST = 0.5    # seconds; with fewer left of a step nothing is started
-PEER = 40.0    # of a peer, with what it compiles
+AGAIN = 4.0    # with less time left no step is resumed
+LEAST = 0.5    # seconds; with less time left in a step nothing is started
+PEER = 40.0    # for a peer, with its compilation
 WARMING = 110.0
 CLOSING = 8.0  # seconds at the end: summary.md and the archive
 
 
 @dataclass
 class Work:
-    """A part of a step: run(limit) returns what was found, with "why" if it failed and "note" if it was skipped.  alone:
-    nothing else may be on the GPU while it runs."""
+    """An item of a step: run(limit) returns the results, with "why" if it failed and "note" if it was skipped.
+    alone: nothing else may use the GPU while it runs."""
 
     key: str
     run: Callable[[float], dict[str, Any]]
@@ -91,7 +94,7 @@ class Step:
 
 @dataclass
 class Day:
-    """What steps may ask."""
+    """The state that steps use."""
 
     out: Path
     compiler: Compiler
@@ -101,11 +104,11 @@ class Day:
     shrink: int = 1
     workers: int = 1
     work: Path = field(default_factory=Path)
-    measuring: threading.Lock = field(default_factory=threading.Lock)  # held by what has the GPU for itself
-    asking: threading.Lock = field(default_factory=threading.Lock)     # by what asks the peers
+    measuring: threading.Lock = field(default_factory=threading.Lock)  # held while a measurement owns the GPU
+    asking: threading.Lock = field(default_factory=threading.Lock)     # held while the peers are in use
     keepers: list[Keeper] = field(default_factory=list)
     peers: Peers | None = None
-    lost: dict[str, str] = field(default_factory=dict)  # items of which a launch faulted or hung, and how
+    lost: dict[str, str] = field(default_factory=dict)  # items whose launch faulted or hung, and how
 
     def __post_init__(self) -> None:
         self._local, self._lock = threading.local(), threading.Lock()
@@ -114,7 +117,7 @@ class Day:
         self._refused: dict[str, str] = {}
 
     def machine(self) -> str:
-        """What results are of."""
+        """The machine that results are valid for."""
         self._build = self._build or self.compiler.build()
         return f"{self.gpu.name}, driver {self.gpu.driver}, {self._build}" + (f", shrink {self.shrink}" if self.shrink > 1 else "")
 
@@ -124,7 +127,7 @@ class Day:
                 "shrink": self.shrink}
 
     def keeper(self) -> Keeper:
-        """The process with the GPU of this thread."""
+        """The process that owns the GPU for this thread."""
         if not hasattr(self._local, "keeper"):
             self._local.keeper = Keeper()
             with self._lock:
@@ -138,7 +141,7 @@ class Day:
         return self.peers
 
     def warm_peers(self) -> None:
-        """Start them, and have them compile what is compiled at the first call: that takes a minute or two."""
+        """Starts them, and triggers their first-call compilation, which takes a minute or two."""
         peers = self.beside()
         with self.asking:
             peers.limit = WARMING
@@ -146,7 +149,7 @@ class Day:
             peers.limit = PEER
 
     def file(self, u: kit.Unit) -> Path:
-        """Its kernels: the kit's, or compiled now; RuntimeError says why there are none."""
+        """The file with its kernels: the kit's, or compiled now; RuntimeError has the reason if there is none."""
         for folder in kit.folders():
             if u.file(folder).exists() and kit.fresh(u, folder):
                 return u.file(folder)
@@ -165,17 +168,17 @@ class Day:
         return to
 
     def free(self) -> None:
-        """No process of ours has the GPU."""
+        """Ends all our processes that use the GPU."""
         for k in self.keepers:
             k.end()
 
     def free_peers(self, step: str) -> None:
-        """What they have of the GPU is given back behind the step that asks them."""
+        """Frees the peers' GPU memory after the step that uses them."""
         if step == "headline" and self.peers:
             self.peers.end()
 
     def end(self) -> None:
-        """Nothing of it runs on."""
+        """Ends everything."""
         self.free()
         if self.peers:
             self.peers.end()
@@ -183,7 +186,8 @@ class Day:
 
 
 def run_step(day: Day, step: Step, until: float, match: str, say: Callable[[str], None]) -> int:
-    """Its items in their order until the time is over; what it raises is in the journal.  How many were cut."""
+    """Runs a step's items in order until its time ends; records exceptions in the journal.
+    Returns how many were cut."""
     began, machine = time.monotonic(), day.machine()
     done, state, why = day.journal.done(machine), "done", ""
     todo: list[Work] = []
@@ -203,12 +207,12 @@ def run_step(day: Day, step: Step, until: float, match: str, say: Callable[[str]
 
 
 def matches(match: str, key: str) -> bool:
-    """Has a name one of these in it?"""
+    """Does a name contain one of these?"""
     return not match or any(m in key for m in match.split(","))
 
 
 def _all_of(day: Day, step: Step, todo: Sequence[Work], until: float, say: Callable[[str], None]) -> int:
-    """How many were not done."""
+    """Returns how many were not done."""
     lock, at = threading.Lock(), iter(todo)
     left = len(todo)
 
@@ -236,7 +240,7 @@ def _all_of(day: Day, step: Step, todo: Sequence[Work], until: float, say: Calla
 
 
 def _one(day: Day, step: Step, w: Work, until: float) -> dict[str, Any] | None:
-    """Its entry in the journal; None where the step's time ended before the item did."""
+    """Writes its entry in the journal; None if the step's time ended before the item did."""
     began = time.monotonic()
     limit = max(0.5, min(w.limit, until - began))
     try:
@@ -255,13 +259,13 @@ def _one(day: Day, step: Step, w: Work, until: float) -> dict[str, Any] | None:
         bad = schema.check({**head, **more, "at": 0}, SUMMARY, {"ok": "good", "skipped": "skipped"}.get(state, "bad"))
         if bad:
             raise ValueError(bad[0])
-    except (TypeError, ValueError) as error:  # a number that JSON has not, say
+    except (TypeError, ValueError) as error:  # for example a number that JSON lacks
         head["state"], more = "failed", {"why": f"what was found is not as the schema says: {error}"}
     return day.journal.add("item", **head, **more)
 
 
 def skipped(note: str) -> dict[str, Any]:
-    """Of an item that is not done, as something is absent."""
+    """The result of an item that is skipped because something is missing."""
     return {"note": note, "skipped": True}
 
 
@@ -302,7 +306,7 @@ def read_options(words: Sequence[str], known: Sequence[str]) -> dict[str, Any]:
 
 
 def rehearse() -> None:
-    """Start again, with the simulator for a driver."""
+    """Restarts with the simulator as driver."""
     stub = ROOT / "rehearsal"
     if not (stub / "libcuda.so.1").exists() or os.environ.get("HEXC_REHEARSAL"):
         return
@@ -313,7 +317,7 @@ def rehearse() -> None:
 
 
 def take_over(journal: Journal, folder: Path) -> None:
-    """What an earlier day found, in front of what this one will."""
+    """Copies an earlier run's results before those of this run."""
     from .journal import read
 
     earlier = read(folder / "journal.jsonl")
@@ -339,7 +343,7 @@ def day_here(own: dict[str, Any]) -> Day:
 
 
 def bring_home(day: Day) -> None:
-    """summary.md, and rest.tgz of the output of tools.  The journal has all, whatever becomes of these."""
+    """Writes summary.md, and rest.tgz with the output of tools. The journal has all data in any case."""
     from . import day_page
 
     try:
@@ -354,7 +358,7 @@ def bring_home(day: Day) -> None:
 
 
 def budgets(steps: Sequence[Step], seconds: float) -> list[float]:
-    """When each step is to be over, in seconds from the beginning: steps share the time by their budgets."""
+    """The deadline of each step, in seconds from the start: steps share the time by their budgets."""
     whole, ends, at = sum(s.budget for s in steps), [], 0.0
     for s in steps:
         at += s.budget
@@ -364,7 +368,7 @@ def budgets(steps: Sequence[Step], seconds: float) -> list[float]:
 
 def main() -> None:
     begun = time.monotonic()
-    from . import day_page, steps  # they import this
+    from . import day_page, steps  # they import this module
 
     known = [s.name for s in steps.STEPS]
     own = read_options(sys.argv[1:], known)
@@ -390,7 +394,7 @@ def main() -> None:
         if any(s.name == "headline" for s in chosen):  # imports take seconds
             threading.Thread(target=day.warm_peers, daemon=True).start()
         cut: list[Step] = []
-        # what steps leave over at the end is for those that were cut, in their order
+        # time left over at the end is for the steps that were cut, in their order
         for again, part in ((False, chosen), (True, cut)):
             for s, end in zip(list(part), budgets(part, seconds) if not again else [seconds] * len(part)):
                 if again and start + end - time.monotonic() < AGAIN:

@@ -1,5 +1,5 @@
-"""What a gpu-day brought home, as Markdown, as a page, as rows to be judged, as figures to be kept: all of its journal, on a
-machine without a GPU (`gpu-day --read DIR`)."""
+"""The results of a gpu-day as Markdown, as a page, as rows to review and measurements to store: all from its
+journal, on a machine without a GPU (`gpu-day --read DIR`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Items = list[dict[str, Any]]
 
 
 def summary_of(out: Path) -> dict[str, Any]:
-    """Of the journal in a folder; ValueError where there is none, or it is not as the schema says."""
+    """The summary of the journal in a directory; ValueError if there is none, or it violates the schema."""
     lines = journal.read(out / "journal.jsonl")
     if not lines:
         raise ValueError(f"there is no journal.jsonl in {out}")
@@ -31,14 +31,15 @@ def summary_of(out: Path) -> dict[str, Any]:
     return found
 
 
-# ---- what is made of the items -------------------------------------------------------------------------------------------
+# ---- tables of the items
+# -------------------------------------------------------------------------------------------------
 
 def of_step(found: Mapping[str, Any], step: str, *states: str) -> Items:
     return [i for i in found["items"] if i["step"] == step and i["on"] == found["machine"] and (not states or i["state"] in states)]
 
 
 def spearman(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """The coefficient of ranks; None where there are not two different numbers on each side."""
+    """Rank correlation; None unless both sides have at least two different numbers."""
     def ranks(v: Sequence[float]) -> list[float]:
         return [sum(b < a for b in v) + (sum(b == a for b in v) - 1) / 2 for a in v]
 
@@ -49,8 +50,8 @@ def spearman(x: Sequence[float], y: Sequence[float]) -> float | None:
 
 
 def headlines(found: Mapping[str, Any]) -> Items:
-    """Of each headline with a time: us of hexc, of the best peer, their ratio (more than 1: the peer is faster), the part of the
-    nearer roof; worst first."""
+    """For each headline with a time: us of hexc, of the best peer, their ratio (above 1: the peer is faster),
+    the share of the nearer roof; worst first."""
     roofs: dict[str, float] = next((i["roofs"] for i in of_step(found, "headline", "ok") if "roofs" in i), {})
     peers = {i["key"].removesuffix(" | peers"): i["peers"] for i in of_step(found, "headline", "ok") if "peers" in i}
     rows = []
@@ -66,7 +67,8 @@ def headlines(found: Mapping[str, Any]) -> Items:
 
 
 def ranks(found: Mapping[str, Any]) -> Items:
-    """Of each kernel of step schedules: rho of predicted and measured ranks, and how much longer the first takes than the best."""
+    """For each kernel of step schedules: rho of predicted and measured ranks, and the loss of the
+    first compared with the best."""
     kernels: dict[str, list[tuple[int, float]]] = {}
     for i in of_step(found, "schedules", "ok"):
         kernels.setdefault(i["key"].rpartition(", candidate ")[0], []).append((i["candidate"], i["us"]["cold"]))
@@ -81,7 +83,7 @@ def ranks(found: Mapping[str, Any]) -> Items:
 
 
 def rates(found: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The row for sm_throughput.def, and how far what is there is from it."""
+    """The row for sm_throughput.def, and its difference from the existing one."""
     if found["machine"] not in found["machines"]:
         return None
     m = found["machines"][found["machine"]]
@@ -92,7 +94,7 @@ def rates(found: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def constants(found: Mapping[str, Any]) -> Items:
-    """The doubtful constants of cost_constants.def: what stands, what was measured."""
+    """The uncertain constants of cost_constants.def: current and measured values."""
     text = (ROOT / "infer/core/cost_constants.def").read_text(encoding="utf-8")
     stands = {n: float(v) for n, v in re.findall(r"^(?:COUNT|WEIGHT)\((\w+), ([\d.]+),", text, re.M)}
     rows = [{"name": i["constant"], "stands": stands.get(i["constant"]), "measured": i["value"], "unit": i["unit"]}
@@ -101,7 +103,7 @@ def constants(found: Mapping[str, Any]) -> Items:
 
 
 def counts(found: Mapping[str, Any]) -> Items:
-    """The profiler's counts beside the simulator's, the most different first."""
+    """The profiler's counts next to the simulator's, the most different first."""
     rows = []
     for i in of_step(found, "counters", "ok"):
         for name, value in i.get("profiled", {}).items():
@@ -112,7 +114,7 @@ def counts(found: Mapping[str, Any]) -> Items:
 
 
 def mispredictions(found: Mapping[str, Any]) -> list[str]:
-    """In words, the worst first."""
+    """As text, the worst first."""
     said = []
     for r in ranks(found):
         if r["loss"]:
@@ -131,7 +133,7 @@ def mispredictions(found: Mapping[str, Any]) -> list[str]:
 
 
 def figures(found: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept of a day in the checkout."""
+    """The measurements of a run that are committed."""
     row = rates(found)
     return {"machine": found["machines"].get(found["machine"], {}), "date": found["date"], "headlines": headlines(found), "schedules": ranks(found),
             "rates": row["distance"] if row else {}, "constants": constants(found), "counters": counts(found),
@@ -148,7 +150,7 @@ def _number(x: float | None, form: str = ".3g") -> str:
 
 
 def sections(found: Mapping[str, Any]) -> list[Section]:
-    """Tables, what is wrong first; those without rows are left out."""
+    """Tables, failures first; empty ones are omitted."""
     here = [i for i in found["items"] if i["on"] == found["machine"]]
     row = rates(found)
     made: list[Section] = [
@@ -203,14 +205,15 @@ def page(found: Mapping[str, Any]) -> str:
 
 
 def write(out: Path) -> None:
-    """summary.json and summary.md, of the journal."""
+    """Writes summary.json and summary.md from the journal."""
     found = summary_of(out)
     journal.keep(out / "summary.json", json.dumps(found, indent=1) + "\n")
     journal.keep(out / "summary.md", markdown(found))
 
 
 def read_day(out: Path, file: Path | None) -> str | int:
-    """`--read`: summary.md, day.html; figures into `file`.  An exit status, or what is wrong."""
+    """`--read`: writes summary.md, day.html; measurements to `file`. Returns an exit
+    status, or an error message."""
     try:
         found = summary_of(out)
     except ValueError as error:

@@ -1,10 +1,10 @@
-"""The process that has the GPU, and its keeper.
+"""The process that owns the GPU, and its supervisor.
 
     python3 -m hexc_bench.device
 
-reads a line of JSON for each job and answers with one.  A kernel that faults or hangs costs the process and its context,
-and no more: :class:`Keeper` begins another with the next job.  Before each launch, and behind it, the process says so: the
-keeper gives a launch LAUNCH seconds, and the rest of a job what is left of its own limit.
+reads a line of JSON for each job and answers with one. A kernel that faults or hangs ends the process and its
+context, and no more: :class:`Keeper` starts another with the next job. The process reports the start and end of
+each launch. The supervisor allows LAUNCH seconds for a launch, and the rest of its limit for the rest of a job.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ from typing import Any
 
 PYTHON = Path(__file__).resolve().parents[1]
 LAUNCH = float(os.environ.get("HEXC_DAY_LAUNCH", "5"))  # seconds
-MARK = "\x04"  # lines of ours: others print what they like
+MARK = "\x04"  # marks protocol lines: others print to the same stream
 
 
-# ---- the keeper --------------------------------------------------------------------------------------------------------
+# ---- the supervisor
+# ------------------------------------------------------------------------------------------------------
 
 class Keeper:
-    """Runs jobs, one at a time, in a process that is begun when there is none."""
+    """Runs jobs, one at a time, in a process that is started if there is none."""
 
     def __init__(self, more: Mapping[str, str] | None = None) -> None:
         self._child: subprocess.Popen[bytes] | None = None
@@ -40,8 +41,8 @@ class Keeper:
         self.begun = 0
 
     def run(self, job: Mapping[str, Any], limit: float, alone: threading.Lock | None = None) -> dict[str, Any]:
-        """What the job answers, or {"why", "lost": fault, hang, late or died}.  A job that says that it is ready goes on when it
-        has the lock; the wait counts to the limit."""
+        """The job's answer, or {"why", "lost": fault, hang, late or died}. A job that reports readiness
+        continues when it has the lock; the wait counts towards the limit."""
         held = False
         try:
             for found in self._steps(job, time.monotonic() + limit, limit):
@@ -94,13 +95,13 @@ class Keeper:
             elif said.get("event") == "ready":
                 yield dict(said)
             else:
-                if said.get("lost"):  # its context is spoilt
+                if said.get("lost"):  # its context is corrupted
                     self.end()
                 yield dict(said)
                 return
 
     def end(self) -> None:
-        """Kill it, with what it started."""
+        """Kills it with its children."""
         if self._child:
             self._child.kill()
             self._child.wait()
@@ -123,7 +124,7 @@ class Keeper:
         return self._child
 
     def _line(self, end: float) -> str | None:
-        """The next line of ours; "": the process ended, None: it is too late."""
+        """The next protocol line; "": the process ended, None: timeout."""
         assert self._child and self._child.stdout
         while True:
             line, newline, rest = self._read.partition(b"\n")
@@ -150,7 +151,7 @@ def say(**what: Any) -> None:
 
 
 class Placed:
-    """A kernel, or a family of them, with its arguments on a device."""
+    """A kernel, or a family, with its arguments on a device."""
 
     def __init__(self, target: Any, item: Any, shape: Any, arrays: dict[str, Any]) -> None:
         import hexc
@@ -188,7 +189,7 @@ class Placed:
         self.target._enqueue(self.gpu, self.bound, stream)
 
     def result(self) -> dict[str, Any]:
-        """What was written, in natural form."""
+        """The written tensors, row-major."""
         import numpy as np
 
         found = {}
@@ -201,7 +202,7 @@ class Placed:
         return found
 
     def line(self) -> int:
-        """The number of the family's line that was launched, from 0; -1: it is a kernel."""
+        """The index of the launched family entry, from 0; -1 for a kernel."""
         call = self.target._calls._of.get(self.gpu) if hasattr(self.target, "_calls") else None
         if call is None:
             return -1
@@ -211,7 +212,7 @@ class Placed:
 
 
 def made(target: Any, item: Any, shape: Any, seed: str = "1") -> dict[str, Any]:
-    """The elements of all tensors that are read, in natural form."""
+    """The elements of all input tensors, row-major."""
     from . import data
 
     known = known_of(target, shape)
@@ -239,19 +240,20 @@ def dims(p: Any, known: Mapping[str, int | str]) -> tuple[int, ...]:
 
 
 def shifted(target: Any, item: Any, p: Any) -> int:
-    """Bytes that a tensor is past a multiple of 16, for the item's line: the least alignment that its kernels ask for."""
+    """Bytes that a tensor is past a multiple of 16, for the item's entry: the least alignment
+    that its kernels require."""
     wanted = next((line for line in target.lines if line_text(target, line) == item.text), target.lines[-1])
     found = [q.align for k in wanted.kernels for q in k.params if q.name == p.name]
     return min(found) if found and min(found) < 16 else 0
 
 
 def line_text(target: Any, line: Any) -> str:
-    """The text of a family's line behind `take`."""
+    """The text of a family entry after `take`."""
     return str(target.bundle.families.splitlines()[line.number - 1]).removeprefix("take ").strip()
 
 
 def opened(job: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-    """The kernel or family of a job's file, its item, its shape."""
+    """The kernel or family in a job's file, its item, its shape."""
     import hexc
 
     from . import items
@@ -275,7 +277,7 @@ def found_item(key: str) -> Any:
 
 
 def guarded(placed: Placed, launch: Callable[[], None]) -> None:
-    """A launch that is over when this returns, with the keeper's watch on it."""
+    """A synchronous launch that the supervisor watches."""
     say(event="launch")
     launch()
     placed.gpu.wait()
@@ -283,7 +285,7 @@ def guarded(placed: Placed, launch: Callable[[], None]) -> None:
 
 
 def right(job: Mapping[str, Any]) -> dict[str, Any]:
-    """Is what a kernel computes within the bounds of the reference?"""
+    """Are a kernel's results within the bounds of the reference?"""
     from . import right as judge
 
     target, item, shape = opened(job)
@@ -300,8 +302,8 @@ def right(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def timed(job: Mapping[str, Any]) -> dict[str, Any]:
-    """Medians of replays of a graph of launches, in microseconds a launch: with inputs that are not in L2 (cold), and that
-    are (warm)."""
+    """Medians of replays of a graph of launches, in microseconds per launch: with inputs not in L2
+    (cold), and in L2 (warm)."""
     target, item, shape = opened(job)
     arrays = made(target, item, shape)
     say(event="ready")
@@ -314,7 +316,7 @@ def timed(job: Mapping[str, Any]) -> dict[str, Any]:
     while len(copies) < min(job.get("copies", 16), 1 + 2 * l2 // max(1, first.bytes)):
         copies.append(Placed(target, item, shape, arrays))
     handle = stream.handle
-    for c in copies:  # workspaces are there before the capture
+    for c in copies:  # allocates workspaces before the capture
         guarded(c, lambda c=c: c.launch(handle))  # type: ignore[misc]
 
     def replayed(of: Sequence[Placed], n: int, replays: int) -> list[float]:
@@ -358,7 +360,7 @@ _MEASURING: list[Any] = []
 
 
 def _measuring(gpu: Any) -> tuple[Any, Any]:
-    """The stream that this process measures in, and the driver: one of each."""
+    """The stream for measurements in this process, and the driver: one of each."""
     from .cuda import Cuda
 
     if not _MEASURING:
@@ -367,7 +369,7 @@ def _measuring(gpu: Any) -> tuple[Any, Any]:
 
 
 def load(job: Mapping[str, Any]) -> dict[str, Any]:
-    """All files: which were loaded as machine code, which the driver compiled, which it refused."""
+    """Loads all files: which were loaded as cubins, which the driver compiled, which it rejected."""
     import hexc
     from hexc._abi import function
     from hexc._gpu import loaded
@@ -421,7 +423,8 @@ def _same(got: Any, want: Any) -> dict[str, Any]:
 
 
 def dependent(job: Mapping[str, Any]) -> dict[str, Any]:
-    """Kernels in a row on one stream, each of which needs what the one before wrote: C = A + B, D = C + B, C = D + B, .."""
+    """Consecutive kernels on one stream, each of which reads the previous one's output: C = A + B,
+    D = C + B, C = D + B, .."""
     kernel, gpu, (a, b, c, d) = _adding(job)
     x, y, stream = a.numpy(), b.numpy(), _measuring(gpu)[0]
     say(event="launch")
@@ -477,7 +480,7 @@ JOBS = {"right": right, "timed": timed, "load": load, "here": here, "dependent":
 
 
 def serve() -> None:
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8")  # what drivers and kernels print goes elsewhere
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")  # output of drivers and kernels is redirected
     os.dup2(2, 1)
     sys.stdout = out
     for line in sys.stdin:

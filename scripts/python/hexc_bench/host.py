@@ -1,4 +1,5 @@
-"""bench --host: hexc_pack and hexc_unpack of the library beside memcpy, and what a launch costs the host.  Needs NumPy."""
+"""bench --host: hexc_pack and hexc_unpack of the library compared with memcpy, and the host's cost
+of a launch. Needs NumPy."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ class Library:
                   ctypes.byref(Workers(ctypes.sizeof(Workers), threads)))
 
     def copy(self, source: int, to: int, n: int, threads: int) -> None:
-        """A foreign call lets go of the interpreter's lock: the threads copy at one time."""
+        """A foreign call releases the GIL: the threads copy concurrently."""
         def part(i: int) -> None:
             lo, hi = n * i // threads, n * (i + 1) // threads
             self.c.memcpy(ctypes.c_void_p(to + lo), ctypes.c_void_p(source + lo), ctypes.c_size_t(hi - lo))
@@ -65,7 +66,7 @@ class Library:
 
 
 def pack_of(compiler: Compiler, bits: int) -> str:
-    """As examples/gemm_wNa16 wants its weights."""
+    """The weights' layout in examples/gemm_wNa16."""
     with tempfile.TemporaryDirectory() as folder:
         manifest = os.path.join(folder, "manifest")
         done = compiler.call("--emit-ptx", "examples/gemm_wNa16.hexc", "-D", f"WEIGHT=u{bits}", "--arch", "sm_80",
@@ -79,7 +80,7 @@ def pack_of(compiler: Compiler, bits: int) -> str:
 
 
 def packs(compiler: Compiler, own: dict[str, Any]) -> list[dict[str, Any]]:
-    """Weights of each width, on one thread and on all: medians in turns, one thread by its processor's time."""
+    """Weights of each width, on one thread and on all: medians of interleaved rounds; CPU time for one thread."""
     import numpy
 
     results: list[dict[str, Any]]

@@ -1,11 +1,11 @@
-"""What a day on a GPU is to try: every kernel of examples/, every line of every operator's table, and the products and
-operators of models whose times are asked for first.
+"""The work items of a gpu-day: every kernel of examples/, every entry of every operator's table, and the GEMMs
+and operators of models with the most important times.
 
-One list for all who need it: the kit compiles it (kit.py), the day runs it (day.py), reference.py says what is right, and
-peers.py what is timed beside it.  test/gpu/run-day.sh holds that nothing of examples/ and lib/ops is missing here.
+All users share one list: kit.py compiles it, day.py runs it, reference.py computes correct results, and peers.py
+times other libraries. test/gpu/run-day.sh checks that nothing of examples/ and lib/ops is missing here.
 
-An :class:`Item` has sizes and says what its tensors hold; names, shapes and element types of tensors are those that the
-compiled kernel tells (hexc.Param).  Data is made from a seed by data.py, the same everywhere.
+An :class:`Item` has sizes and describes the contents of its tensors; the compiled kernel provides names, shapes
+and element types of tensors (hexc.Param). data.py generates data from a seed, the same on every machine.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Sizes = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Shape:
-    """name: `small`, which the tile interpreter computes too, or `model`, one of a real model.  sizes has all that the
-    kernels take, also those that a line computes.  misaligned: addresses are no multiples of 16 bytes, which lines of ALIGN=1
-    are for."""
+    """name: `small`, which the tile interpreter computes too, or `model`, one of a real model. sizes has all
+    sizes of the kernels, including those that an entry computes. misaligned: addresses are not multiples of 16
+    bytes, for entries with ALIGN=1."""
 
     name: str
     sizes: Sizes
@@ -35,10 +35,11 @@ class Shape:
 
 @dataclass(frozen=True)
 class Item:
-    """kind: example, operator or headline.  kernel: of an example's file; of an operator "".  line: of the operator's
-    table, from 0, and its text.  constants: `-D` of an example, settings of an operator (hexc_op_set).  data: tensor ->
-    what it holds, where that is not the default of its type (data.py).  scalars: name -> value.  needs: the only arch
-    that it is for.  peer and roof: a headline's, as peers.py and the report know it; flops and bytes likewise."""
+    """kind: example, operator or headline. kernel: of an example's file; "" for an operator. line: the index of
+    the operator's table entry, from 0, and its text. constants: `-D` of an example, settings of an operator
+    (hexc_op_set). data: tensor -> contents, if not the default of its type (data.py). scalars: name -> value.
+    needs: the only arch that it is for. peer and roof: of a headline, the names for peers.py and the report;
+    flops and bytes likewise."""
 
     key: str
     kind: str
@@ -59,7 +60,7 @@ class Item:
 
     @property
     def operator(self) -> str:
-        """The name in lib/ops; "" of an example."""
+        """The name in lib/ops; "" for an example."""
         return Path(self.program).stem if self.program.startswith("lib/ops/") else ""
 
 
@@ -121,7 +122,7 @@ EXAMPLES: dict[str, Kernel] = {
     "gemm_schemes/gemm_offset": _product(),
     "gemm_schemes/gemm_two_level": _product(),
     "gemm_schemes/gemm_table": _product(),
-    "gemm_schemes/gemm_table_two_level": _product(S2="small"),  # sums stay within f16
+    "gemm_schemes/gemm_table_two_level": _product(S2="small"),  # sums stay in the range of f16
     "gemm_schemes/gemm_two_level_offset": _product(),
     "gemm_sparse": _product(P="pairs of 4"),
     "gemm_w4_roles": _product(),
@@ -162,7 +163,7 @@ EXAMPLES: dict[str, Kernel] = {
     "top_k": Kernel({"M": 9, "N": 300}, {"M": 65536, "N": 256}),
     "vector_add": Kernel({"N": 5003}, {"N": 1 << 26}),
 }
-# constants that choose another kernel of the same program, which models have: key -> constants, beside the defaults
+# constants that select another kernel of the same program, used by models: key -> constants, added to the defaults
 VARIANTS: dict[str, tuple[dict[str, int | str], ...]] = {
     "attention": ({"D": 128, "CAUSAL": 1, "BM": 128},),
     "gemm_wNa16": tuple({"WEIGHT": w} for w in ("u1", "u2", "u3", "u5", "u6", "u8", "nf4", "e2m1", "e4m3")),
@@ -173,19 +174,19 @@ VARIANTS: dict[str, tuple[dict[str, int | str], ...]] = {
 
 
 def kernels_of(path: Path) -> list[str]:
-    """The names of a program's kernels, in its order."""
+    """The names of a program's kernels, in order."""
     return re.findall(r"^kernel (\w+)", path.read_text(encoding="utf-8"), re.M)
 
 
 def only_arch(path: Path) -> str:
-    """The one GPU that a program is for, as its first line says it: "(sm_90a)"; "": any."""
+    """The GPU of a program for one GPU, from its first line: "(sm_90a)"; "": any."""
     with open(path, encoding="utf-8") as f:
         found = re.search(r"\((sm_\w+)\)$", f.readline().rstrip())
     return found.group(1) if found else ""
 
 
 def example_names() -> Iterator[tuple[str, Path, str]]:
-    """(name in EXAMPLES, file, kernel) of all that there are."""
+    """(name in EXAMPLES, file, kernel) of all existing kernels."""
     for path in sorted((ROOT / "examples").glob("*.hexc")):
         names = kernels_of(path)
         for kernel in names:
@@ -193,7 +194,7 @@ def example_names() -> Iterator[tuple[str, Path, str]]:
 
 
 def examples() -> list[Item]:
-    """An item for each kernel of examples/ and each variant; KeyError names one that EXAMPLES lacks."""
+    """An item for each kernel of examples/ and each variant; KeyError names one missing in EXAMPLES."""
     found = []
     for name, path, kernel in example_names():
         k = EXAMPLES[name]
@@ -209,9 +210,9 @@ def examples() -> list[Item]:
 
 @dataclass(frozen=True)
 class Op:
-    """base: sizes of both shapes; small and model: what differs there.  lines: for each line of the table what it needs
-    beside these to be the first that holds, of both shapes or (small, model).  choose: names of these that are settings,
-    which leave the operator other lines."""
+    """base: sizes of both shapes; small and model: their differences. lines: for each entry of the table the
+    additional sizes that make it the first valid one, for both shapes or as (small, model). choose: the names
+    among these that are settings, which leave the operator other entries."""
 
     base: Sizes
     small: Sizes
@@ -307,7 +308,7 @@ OPS: dict[str, Op] = {
 
 
 def table(name: str) -> list[str]:
-    """All lines of an operator's table, the text behind `take`."""
+    """All entries of an operator's table, the text after `take`."""
     text = (ROOT / "lib/ops" / f"{name}.hexc").read_text(encoding="utf-8")
     lines = re.findall(r"^//: take (.*)", text, re.M)
     kernel = re.findall(r"^kernel (\w+)", text, re.M)
@@ -319,7 +320,7 @@ def operator_names() -> list[str]:
 
 
 def _shape(op: Op, i: int, name: str, line: ops.Line) -> tuple[Shape, dict[str, int]]:
-    """Of line i, with the sizes that it computes; and the settings that choose it."""
+    """The shape for entry i, with the sizes that it computes; and the settings that select it."""
     own = op.lines[i]
     sizes = {**op.base, **(op.small if name == "small" else op.model), **(own[name == "model"] if isinstance(own, tuple) else own)}
     misaligned = any("ALIGN=1" in stage.define.split() for stage in line.stages)
@@ -331,7 +332,8 @@ def _shape(op: Op, i: int, name: str, line: ops.Line) -> tuple[Shape, dict[str, 
 
 
 def operators() -> list[Item]:
-    """An item for each line of each operator's table; KeyError names an operator that OPS lacks, IndexError a line."""
+    """An item for each entry of each operator's table; KeyError names an operator missing in
+    OPS, IndexError an entry."""
     found = []
     for name in operator_names():
         op, lines = OPS[name], table(name)
@@ -436,7 +438,7 @@ def _rows() -> Iterator[Item]:
 
 
 def headlines() -> list[Item]:
-    """By value: the first of each group, then the second, ...: what the time is too short for is the last of all."""
+    """By value: the first of each group, then the second, ...: a time limit omits the last of all groups."""
     groups: dict[str, list[Item]] = {}
     for made in (_products, _weights, _narrow, _attention, _caches, _experts, _rows):
         for item in made():
@@ -448,5 +450,5 @@ def headlines() -> list[Item]:
 
 
 def everything() -> list[Item]:
-    """The whole list, keys of which are unique."""
+    """The complete list, with unique keys."""
     return [*examples(), *operators(), *headlines()]

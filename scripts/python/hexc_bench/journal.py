@@ -1,16 +1,16 @@
-"""What a day found: a file to which each item is appended as it ends, and the summary that is made of it.
+"""The results of a run: a file to which each finished item is appended, and its summary.
 
 A line of journal.jsonl is an object with `line`:
 
-    begin   the command began: machine (its id), what it is, minutes, date
-    enter   a step, perhaps again: how many items it has
-    item    step, key, state, seconds, on (the machine) and what was found; `why` where it is not ok
-    leave   a step: its state, seconds, how many items were cut
-    end     the command ended by itself
+    begin   the command started: machine (its id), its description, minutes, date
+    enter   a step starts or resumes: its number of items
+    item    step, key, state, seconds, on (the machine) and the results; `why` if it is not ok
+    leave   a step ends: its state, seconds, how many items were cut
+    end     the command ended normally
 
-The state of an item is `ok`, `wrong` (a result outside of its bounds), `failed` (a fault, a hang, no memory, a tool that
-failed), `skipped` (`note` says what is absent).  Every line is on the disk before the next is begun, so a kill at any moment
-loses the item that ran; summary.json is made anew of all lines, beside it and renamed.
+The state of an item is `ok`, `wrong` (a result outside its bounds), `failed` (a fault, a hang, no memory, a
+failed tool) or `skipped` (`note` names what is missing). Every line is on disk before the next starts, so a kill
+at any time loses only the running item. summary.json is regenerated from all lines and replaced atomically.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STATES = ("ok", "wrong", "failed", "skipped")
 
 
 def keep(path: Path, text: str) -> None:
-    """A file that is there whole or not at all."""
+    """Writes a file atomically."""
     other = path.with_suffix(path.suffix + ".tmp")
     with open(other, "w", encoding="utf-8") as f:
         f.write(text)
@@ -37,7 +37,7 @@ def keep(path: Path, text: str) -> None:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """The whole lines of a journal; the last one may have been cut."""
+    """The complete lines of a journal; the last one may be truncated."""
     found = []
     try:
         text = path.read_bytes()
@@ -54,7 +54,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 class Journal:
-    """Of one folder.  Any thread may append."""
+    """The journal of one directory. Any thread may append."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.path = folder, folder / "journal.jsonl"
@@ -63,7 +63,7 @@ class Journal:
         self._lock = threading.Lock()
         self._file = open(self.path, "ab")  # noqa: SIM115 - it is open as long as the day is
         if self._file.tell() and not self.path.read_bytes().endswith(b"\n"):
-            self._file.write(b"\n")  # behind a line that was cut
+            self._file.write(b"\n")  # after a truncated line
 
     def add(self, line: str, **what: Any) -> dict[str, Any]:
         entry = {"line": line, "at": round(time.time(), 3), **what}
@@ -76,7 +76,7 @@ class Journal:
         return entry
 
     def take(self, earlier: Sequence[Mapping[str, Any]]) -> None:
-        """Lines of another journal, as they are."""
+        """Copies lines of another journal unchanged."""
         with self._lock:
             self._file.write(b"".join(json.dumps(e).encode() + b"\n" for e in earlier))
             self._file.flush()
@@ -84,12 +84,12 @@ class Journal:
             self.lines += [dict(e) for e in earlier]
 
     def done(self, machine: str) -> set[tuple[str, str]]:
-        """(step, key) of what need not be done again on this machine: what was cut short by the time is not among it."""
+        """(step, key) of finished items on this machine; items cut by the time limit are excluded."""
         return {(e["step"], e["key"]) for e in self.lines if e["line"] == "item" and e["on"] == machine and e.get("lost") != "late"}
 
 
 def items(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The last entry of each item of each machine, in the order in which they were first tried."""
+    """The last entry of each item on each machine, in the order of the first attempts."""
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for e in lines:
         if e["line"] == "item":
@@ -98,7 +98,7 @@ def items(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def summary(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """summary.json: what schemas/summary.schema.json says."""
+    """The contents of summary.json (schemas/summary.schema.json)."""
     begins = [e for e in lines if e["line"] == "begin"]
     ends = [e for e in lines if e["line"] == "end"]
     machines = {e["machine"]: e["is"] for e in begins}

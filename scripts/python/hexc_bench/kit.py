@@ -1,8 +1,8 @@
-"""What is taken to a machine with a GPU and nothing else: `make gpu-kit` (python3 -m hexc_bench.kit --help).
+"""The archive for a machine that has only a GPU and Python: `make gpu-kit` (python3 -m hexc_bench.kit --help).
 
-Kernels of items.py are compiled here, with machine code where ptxas is at hand, each into a file that is made again only
-when its program, constants or the compiler change; all else is copied.  What a day finds in a kit, a checkout has too, but
-for kernels: those are compiled where they are asked for.
+Compiles the kernels of items.py, with cubins if ptxas is available. Each is a file that is rebuilt only if its
+program, constants or the compiler change. Everything else is copied. A checkout has the same contents as a kit,
+except the kernels, which it compiles on request.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from .journal import keep
 
 ARCH = "sm_90a"
 MOST = 45 << 20  # bytes of the archive
-NEXT = 2         # candidates of an example beside the default
-RANKED = 8       # of a kernel whose candidates are timed against each other
-# the kernels of which RANKED candidates are compared: headlines and the constants that their lines have, (key, kernel, constants)
+NEXT = 2         # candidates of an example in addition to the default
+RANKED = 8       # candidates of a kernel that are timed and compared
+# the kernels with RANKED candidates: headlines and the constants of their entries, (key, kernel, constants)
 SCHEDULES: tuple[tuple[str, str, str, Mapping[str, int | str], Mapping[str, int]], ...] = (
     ("gemm 4096", "examples/gemm_f16.hexc", "gemm_f16", {"BM": 128, "BN": 128, "BK": 64, "STAGES": 4}, {"M": 4096, "N": 4096, "K": 4096}),
     ("gemm 2048 x 6144", "examples/gemm_f16.hexc", "gemm_f16", {"BM": 128, "BN": 256, "BK": 64, "STAGES": 4, "WARPS": 8},
@@ -51,8 +51,8 @@ SCHEDULES: tuple[tuple[str, str, str, Mapping[str, int | str], Mapping[str, int]
 
 @dataclass(frozen=True)
 class Unit:
-    """One file of kernels: a kernel of an example with one of its candidates, or an operator with settings and all its
-    lines (candidate -1)."""
+    """One file of kernels: a kernel of an example with one of its candidates, or an operator with settings and
+    all its entries (candidate -1)."""
 
     program: str
     kernel: str
@@ -69,11 +69,11 @@ class Unit:
         return folder / f"{self.name}.hxb"
 
     def text(self, folder: Path) -> Path:
-        """Of an operator: its program with what settings put into its holes."""
+        """The program of an operator, with the settings in its placeholders."""
         return folder / f"{self.name}.hexc"
 
     def words(self) -> list[str]:
-        """The program and options of `hexc run` that mean this kernel."""
+        """The program and options of `hexc run` for this kernel."""
         defines = [w for n, v in self.constants for w in ("-D", f"{n}={v}")]
         return [self.program, "--arch", self.arch, *(["--kernel", self.kernel] if self.kernel else []), *defines]
 
@@ -90,7 +90,7 @@ def ranked(arch: str) -> Iterator[tuple[str, Unit]]:
 
 
 def units(items: Sequence[Item], arch: str = ARCH, schedules: bool = True) -> list[Unit]:
-    """All files of these items, each once, in the order of their value: what every item needs, then other candidates."""
+    """All files of these items, each once, by priority: the files of all items, then other candidates."""
     here = [i for i in items if i.needs in ("", arch)]
     found = [unit(i, arch) for i in here]
     if schedules:
@@ -116,7 +116,7 @@ def _machine_code(ptx: bytes, arch: str, tool: str, folder: str) -> bytes:
 
 
 def _with_cubin(handle: Any, arch: str, tool: str | None) -> Any:
-    """The module, with machine code beside its PTX."""
+    """The module, with a cubin in addition to its PTX."""
     import hexc
     from hexc._abi import STRUCT, function
 
@@ -133,7 +133,7 @@ def _with_cubin(handle: Any, arch: str, tool: str | None) -> Any:
 
 
 def compile_unit(u: Unit, to: Path, tool: str | None) -> None:
-    """Write its file, whole or not at all; RuntimeError says why there is none."""
+    """Writes its file atomically; RuntimeError has the reason if there is none."""
     import hexc
 
     try:
@@ -153,7 +153,7 @@ def compile_unit(u: Unit, to: Path, tool: str | None) -> None:
 
 
 def stamp(u: Unit, build: str, tool: str | None) -> str:
-    """Changes when what its file holds would."""
+    """A key that changes whenever the contents of its file would."""
     text = (ROOT / u.program).read_bytes()
     if u.candidate < 0:
         text += b"".join(p.read_bytes() for p in sorted((ROOT / "lib/ops").glob("*.hexc")))
@@ -161,7 +161,8 @@ def stamp(u: Unit, build: str, tool: str | None) -> str:
 
 
 def compile_all(todo: Sequence[Unit], folder: Path, jobs: int, say: Any = print) -> dict[str, str]:
-    """Bring the files of a folder up to date, and take away others; units that cannot be compiled, with why."""
+    """Updates the files of a directory, and removes others; returns units that cannot be
+    compiled, with the reasons."""
     import hexc
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -226,7 +227,7 @@ summary.md, journal.jsonl and rest.tgz; in a checkout, `scripts/gpu-day --read F
 
 
 def pieces(build: Path, static: Path, kernels: Path) -> Iterator[tuple[Path, str]]:
-    """(file, name in the kit) of all that is in it."""
+    """(file, name in the kit) of all contents."""
     for pattern in COPIED:
         for path in sorted(ROOT.glob(pattern)):
             if "__pycache__" not in path.parts:
@@ -244,7 +245,7 @@ def pieces(build: Path, static: Path, kernels: Path) -> Iterator[tuple[Path, str
 
 
 def pack(to: Path, build: Path, static: Path, kernels: Path) -> int:
-    """Write the archive; its bytes."""
+    """Writes the archive; returns its bytes."""
     beside = to.with_suffix(".tmp")
     with tempfile.TemporaryDirectory() as folder, tarfile.open(beside, "w:xz", preset=3) as tar:
         note = Path(folder, "README")
@@ -261,7 +262,7 @@ def pack(to: Path, build: Path, static: Path, kernels: Path) -> int:
 
 
 def lay(to: Path, build: Path, static: Path, kernels: Path) -> None:
-    """The same as a folder."""
+    """The same as a directory."""
     for path, name in pieces(build, static, kernels):
         (to / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, to / name)
@@ -269,7 +270,7 @@ def lay(to: Path, build: Path, static: Path, kernels: Path) -> None:
 
 
 def _anybody(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    """The same bytes, whoever makes it."""
+    """Makes the archive reproducible."""
     entry.uid = entry.gid = entry.mtime = 0
     entry.uname = entry.gname = "root"
     entry.mode = 0o755 if entry.mode & 0o100 else 0o644
@@ -285,7 +286,7 @@ def main() -> None:
     own = parser.parse_args()
     build, static = ROOT / os.environ.get("B", "build"), ROOT / os.environ.get("S", "build-static")
     chosen = [i for i in everything() if not own.only or any(m in i.key for m in own.only.split(","))]
-    kernels = build / "gpu-kernels" if not own.only else static / "gpu-kernels"  # a part leaves the whole as it is
+    kernels = build / "gpu-kernels" if not own.only else static / "gpu-kernels"  # a partial build leaves the complete one unchanged
     refused = compile_all(units(chosen, schedules=not own.only), kernels, own.jobs)
     for name, why in refused.items():
         if "does not exist" not in why:  # one of its candidates
@@ -300,13 +301,13 @@ def main() -> None:
 
 
 def fresh(u: Unit, folder: Path) -> bool:
-    """Is what a checkout's folder has of it what would be compiled now?"""
+    """Is the compiled file up to date?"""
     import hexc
 
     try:
         stamps = _stamps(folder / "stamps.json", (folder / "stamps.json").stat().st_mtime)
     except OSError:
-        return True  # a kit: its programs came with it
+        return True  # a kit: its programs are included
     return stamps.get(u.name, "").split(" ", 1)[0] == stamp(u, hexc.build_info(), ptxas())
 
 
@@ -317,7 +318,7 @@ def _stamps(path: Path, changed: float) -> dict[str, str]:
 
 
 def folders() -> list[Path]:
-    """Where kernels may be that were compiled beforehand: the kit's, or those of a checkout in which a kit was made."""
+    """Directories that may have precompiled kernels: the kit's, or that of a checkout in which a kit was built."""
     return [f for f in (ROOT / "kernels", ROOT / os.environ.get("B", "build") / "gpu-kernels") if f.is_dir()]
 
 

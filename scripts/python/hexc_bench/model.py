@@ -1,4 +1,4 @@
-"""Random models for examples/llama, in GGUF files, by what its test writes (test/llama/reference.py)."""
+"""Random models for examples/llama, in GGUF files, written by its test's code (test/llama/reference.py)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from .items import ROOT
 
-BIG = {"HIDDEN": 4096, "INNER": 14336, "HEADS": 32, "GROUPS": 8, "WIDTH": 128}  # a model of 8 billion parameters, but for its vocabulary
-ROWS = 64  # that are drawn of a matrix of a big model; the others repeat them
+BIG = {"HIDDEN": 4096, "INNER": 14336, "HEADS": 32, "GROUPS": 8, "WIDTH": 128}  # a model of 8 billion parameters, except its vocabulary
+ROWS = 64  # generated rows of a matrix of a big model; the others repeat them
 
 
 def _writer() -> Any:
@@ -23,7 +23,7 @@ def _writer() -> Any:
 
 
 def write(path: Path, layers: int, big: bool = False) -> None:
-    """A model of so many layers; big: with the dims of BIG and 4-bit weights, of which no reference is known."""
+    """A model with ``layers`` layers; big: with the dimensions of BIG and 4-bit weights, without a reference."""
     writer: Any = _writer()
     writer.LAYERS = layers
     form = "Q4_K" if big else "F16"

@@ -1,8 +1,8 @@
-"""What peers.py times: for an operator the ways that there are beside hexc's, by name.
+"""The calls that peers.py times: for each operator the implementations in other libraries, by name.
 
-``calls(torch, device, kind, size)`` has a factory for each: factory(i) makes the i-th set of inputs, normal random data on the
-device, and returns a function of no arguments that runs the operator on it.  Outputs that a call can be given are made with the
-inputs.  A name before a dot is the package that it needs.
+``calls(torch, device, kind, size)`` has a factory for each: factory(i) creates the i-th set of inputs, normal
+random data on the device, and returns a function without arguments that runs the operator on it. Preallocated
+outputs are created with the inputs. A name before a dot is the required package.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 Call = Callable[[], Any]
 Factory = Callable[[int], Call]
 
-# those that are compiled at their first call
+# those compiled at their first call
 COMPILED = frozenset({"torch.compile", "triton", "triton.scan"})
 
 
@@ -38,12 +38,12 @@ class Maker:
 
 
 def calls(torch: Any, device: str, kind: str, size: list[Any]) -> dict[str, Factory]:
-    """The ways to run an operator; KeyError where there is none of the name."""
+    """The implementations of an operator; KeyError if there is none of the name."""
     return KINDS[kind](Maker(torch, device), *size)
 
 
 def compiled(m: Maker, body: Callable[..., Any], inputs: Callable[[], tuple[Any, ...]], eager: bool = True) -> dict[str, Factory]:
-    """As PyTorch runs it, and as its compiler does: one compiled function for all sets."""
+    """In PyTorch's eager mode, and by torch.compile: one compiled function for all sets."""
     found: dict[str, Factory] = {}
 
     def plain(i: int) -> Call:
@@ -66,7 +66,7 @@ def compiled(m: Maker, body: Callable[..., Any], inputs: Callable[[], tuple[Any,
 # ---- products --------------------------------------------------------------------------------------------------------
 
 def product(m: Maker, dtype: str, rows: int, n: int, k: int) -> Factory:
-    """cuBLAS, with the weights as models have them: [n, k]."""
+    """cuBLAS, with the weights in the models' layout: [n, k]."""
     kind = {"f16": "float16", "bf16": "bfloat16"}[dtype]
 
     def make(i: int) -> Call:
@@ -103,7 +103,7 @@ def int4(m: Maker, rows: int, n: int, k: int, group: int) -> dict[str, Factory]:
 
 
 def scaled_mm(m: Maker, rows: int, n: int, k: int) -> dict[str, Factory]:
-    """One scale for all, with and without sums that the instruction shortens, and one for each row and column."""
+    """One scale per tensor, with and without reduced-precision accumulation, and one per row and column."""
     def make(each: bool, fast: bool) -> Factory:
         def one(i: int) -> Call:
             a, b = m.normal(rows, k, dtype="float8_e4m3fn"), m.normal(n, k, dtype="float8_e4m3fn").t()
@@ -116,11 +116,11 @@ def scaled_mm(m: Maker, rows: int, n: int, k: int) -> dict[str, Factory]:
 
 
 def scaled_mm_blocks(m: Maker, rows: int, n: int, k: int) -> dict[str, Factory]:
-    """A scale for 1 x 128 of A, which stand side by side along the rows, and for 128 x 128 of B."""
+    """A scale for 1 x 128 of A, contiguous along the rows, and for 128 x 128 of B."""
     def one(i: int) -> Call:
         a, b = m.normal(rows, k, dtype="float8_e4m3fn"), m.normal(n, k, dtype="float8_e4m3fn").t()
         sa = m.t.rand(k // 128, rows, device=m.device).t()
-        pad = -(-(k // 128) // 4) * 4  # rows of scales of B begin at multiples of 16 bytes
+        pad = -(-(k // 128) // 4) * 4  # rows of scales of B are 16-byte aligned
         sb = m.t.rand(n // 128, pad, device=m.device)[:, : k // 128].t()
         return lambda: m.t._scaled_mm(a, b, scale_a=sa, scale_b=sb, out_dtype=m.t.bfloat16, use_fast_accum=True)
 
@@ -133,7 +133,7 @@ def scaled_mm_blocks(m: Maker, rows: int, n: int, k: int) -> dict[str, Factory]:
 
 
 def grouped(m: Maker, r: int, n: int, k: int, e: int) -> dict[str, Factory]:
-    """As many rows for each; bf16, which PyTorch has it for."""
+    """Equal numbers of rows for each; bf16, PyTorch's only type for it."""
     def one(i: int) -> Call:
         a, b = m.normal(r, k, dtype="bfloat16"), m.normal(e, n, k, dtype="bfloat16").transpose(-2, -1)
         ends = (m.t.arange(1, e + 1, device=m.device) * r // e).to(m.t.int32)
@@ -143,7 +143,7 @@ def grouped(m: Maker, r: int, n: int, k: int, e: int) -> dict[str, Factory]:
 
 
 def moe(m: Maker, tokens: int, e: int, top: int, d: int, f: int) -> dict[str, Factory]:
-    """The two grouped products of rows that are sorted already, and what is between them: neither routes, nor adds up."""
+    """The two grouped GEMMs of sorted rows, and the operation between them; without routing and final sums."""
     def one(i: int) -> Call:
         rows = tokens * top
         x = m.normal(rows, d, dtype="bfloat16")
@@ -216,7 +216,7 @@ def attention(m: Maker, b: int, n: int, h: int, hk: int, d: int, causal: int) ->
 
 
 def decode(m: Maker, b: int, n: int, h: int, hk: int, d: int) -> dict[str, Factory]:
-    """One position of each sequence; the cache is in one piece."""
+    """One position of each sequence; the cache is contiguous."""
     found = _backends(m, (b, h, 1, d), (b, hk, n, d), False)
     if m.device == "cuda":
         found["torch"] = lambda i: _attend(m, m.normal(b, h, 1, d), m.normal(b, hk, n, d), m.normal(b, hk, n, d), False)
@@ -227,7 +227,7 @@ def paged(m: Maker, b: int, context: int, h: int, hk: int, d: int, page: int = 6
     per = -(-context // page)
 
     def flashinfer(i: int) -> Call:
-        """Planned once, run often, as its users do."""
+        """Planned once, run often, as intended."""
         ints = {"dtype": m.t.int32, "device": m.device}
         w = importlib.import_module("flashinfer").BatchDecodeWithPagedKVCacheWrapper(m.empty(128 << 20, dtype="uint8"), "NHD")
         w.plan(m.t.arange(0, (b + 1) * per, per, **ints), m.t.randperm(b * per, device=m.device).to(m.t.int32),
@@ -235,7 +235,7 @@ def paged(m: Maker, b: int, context: int, h: int, hk: int, d: int, page: int = 6
         q, cache = m.normal(b, h, d), m.normal(b * per, 2, page, hk, d)
         return lambda: w.run(q, cache)
 
-    whole = decode(m, b, context, h, hk, d)  # of a cache in one piece
+    whole = decode(m, b, context, h, hk, d)  # for a contiguous cache
     return {"torch": whole["torch"], "flashinfer": flashinfer}
 
 
@@ -269,7 +269,7 @@ def rms_norm(m: Maker, rows: int, n: int) -> dict[str, Factory]:
 
 
 def rotary(m: Maker, tokens: int, h: int, d: int) -> dict[str, Factory]:
-    """Halves of heads turned by the angles of positions, of tables of f32."""
+    """Rotates halves of heads by the angles of positions, from f32 tables."""
     def body(x: Any, at: Any, cos: Any, sin: Any) -> Any:
         c, s = cos[at][:, None, :], sin[at][:, None, :]
         a, b = x.float().chunk(2, dim=-1)

@@ -1,13 +1,13 @@
-"""The same operators by what is installed beside hexc: PyTorch (cuBLAS, its attention), torch.compile (Triton's code),
-kernels in Triton, FlashInfer, vLLM's kernels.
+"""The same operators in other installed libraries: PyTorch (cuBLAS, its attention), torch.compile (Triton's
+code), kernels in Triton, FlashInfer, vLLM's kernels.
 
-They run in a process of their own, `python3 -m hexc_bench.peers`, which reads a line of JSON for each operator and answers
-with one: a peer that faults, hangs or is not installed costs its own numbers and no others.  HEXC_BENCH_DEVICE=cpu tries
-the calls, not the speed, where there is no GPU; HEXC_BENCH_DEVICE=meta only shapes and types, at any size.
+They run in a separate process, `python3 -m hexc_bench.peers`, which reads a line of JSON for each operator and
+answers with one. So a peer that faults, hangs or is missing loses only its own numbers. HEXC_BENCH_DEVICE=cpu
+tests the calls, not the speed, without a GPU; HEXC_BENCH_DEVICE=meta only shapes and types, at any size.
 
-A peer is a function of no arguments that is made anew for each set of inputs (peer_calls.py).  What is timed is a CUDA graph of
-many such calls, one after the other, between two events, so that no Python runs between them: over as many sets as fill the L2
-cache twice (us_cold, and us, which hexc's own times are beside), and over one set (us_warm).
+A peer is a function without arguments, created for each set of inputs (peer_calls.py). The timed unit is a CUDA
+graph of many such calls in sequence, between two events, so that no Python runs between them: over enough sets
+to fill the L2 cache twice (us_cold, and us, which hexc's times are compared with), and over one set (us_warm).
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ MODULES = ("torch", "triton", "flashinfer", "vllm")
 
 
 class Peers:
-    """The process, started again when it was lost; ``installed`` has versions, ``absent`` why others are not timed."""
+    """The process, restarted after a failure; ``installed`` has versions, ``absent`` the reasons
+    why others are not timed."""
 
     def __init__(self, limit: float = 180) -> None:
         self.limit, self.child, self.lost = limit, None, 0
@@ -64,17 +65,18 @@ class Peers:
             line = self.child.stdout.readline()
             if not line:
                 return None
-            if line.startswith("{"):  # libraries print what they like
+            if line.startswith("{"):  # libraries print other lines
                 found: dict[str, Any] = json.loads(line)
                 return found
         return None
 
     def times(self, peer: tuple[Any, ...], repeat: int) -> dict[str, Any]:
-        """Of each that has this operator: {"us", "us_cold", "us_warm"} or {"why"}."""
+        """For each peer with this operator: {"us", "us_cold", "us_warm"} or {"why"}."""
         return self._asked({"peer": peer, "repeat": repeat})
 
     def prepare(self, peers: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
-        """Compile what these need: {"compiled": how many, "why": {peer: text}}.  The next times are asked for after it."""
+        """Compiles for these peers: {"compiled": how many, "why": {peer: text}}. Must
+        precede the next call of times."""
         return self._asked({"prepare": list(peers)})
 
     def _asked(self, question: dict[str, Any]) -> dict[str, Any]:
@@ -100,24 +102,24 @@ class Peers:
         self.child = None
 
     def words(self) -> str:
-        """What is told of them in a line."""
+        """A one-line summary."""
         return "; ".join([*(f"{n} {v}" for n, v in self.installed.items()), *(f"no {n}: {w}" for n, w in self.absent.items())])
 
 
 # ---- in the process ------------------------------------------------------------------------------------------------
 
 MOST_COPIES = 256  # sets of inputs
-SHARE = 0.5  # of the memory that is free, for sets of inputs
+SHARE = 0.5  # share of the free memory for sets of inputs
 REPLAYS = 10
-WARM = 0.02  # seconds of replays before those that are timed: clocks rise
+WARM = 0.02  # seconds of replays before the timed ones, while clocks rise
 
 
 def graph_us(torch: Any, calls: Sequence[Callable[[], Any]], repeat: int) -> float:
-    """Median microseconds of a call, of graphs of at least ``repeat`` calls, each of the list as often."""
+    """Median microseconds per call, in graphs of at least ``repeat`` calls, each of the list equally often."""
     n = len(calls) * -(-repeat // len(calls))
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):  # what is chosen or compiled at the first call is so before
+    with torch.cuda.stream(stream):  # triggers first-call selection and compilation
         for f in calls[:2]:
             f()
     torch.cuda.current_stream().wait_stream(stream)
@@ -142,7 +144,8 @@ def graph_us(torch: Any, calls: Sequence[Callable[[], Any]], repeat: int) -> flo
 
 
 def plain_us(torch: Any, calls: Sequence[Callable[[], Any]], repeat: int) -> float:
-    """Without a graph: on the CPU, or of what cannot be captured, where the L2 cache is overwritten before each call."""
+    """Without a graph: on the CPU, or for calls that cannot be captured; the L2 cache is
+    overwritten before each call."""
     times = []
     cuda = DEVICE == "cuda"
     flush = torch.empty(2 * torch.cuda.get_device_properties(0).L2_cache_size if cuda else 1, dtype=torch.uint8, device=DEVICE)
@@ -164,7 +167,8 @@ def plain_us(torch: Any, calls: Sequence[Callable[[], Any]], repeat: int) -> flo
 
 
 def sets(torch: Any, make: Factory) -> list[Callable[[], Any]]:
-    """As many as have inputs and outputs of twice the L2 cache, and memory allows; at least two, where it does."""
+    """Sets with inputs and outputs of twice the L2 cache in total, as far as memory allows;
+    at least two if possible."""
     torch.cuda.synchronize()
     before = torch.cuda.memory_allocated()
     made = [make(0)]
@@ -178,7 +182,7 @@ def sets(torch: Any, make: Factory) -> list[Callable[[], Any]]:
 
 
 def timed(torch: Any, make: Factory, repeat: int) -> dict[str, Any]:
-    """{"us", "us_cold", "us_warm"}, and "graph" with why there is none."""
+    """{"us", "us_cold", "us_warm"}, and "graph" with the reason if there is none."""
     if DEVICE != "cuda":
         us = plain_us(torch, [make(0)], repeat)
         return {"us": us, "us_cold": us, "us_warm": us}
@@ -201,7 +205,8 @@ COMPILE_LIMIT = 20.0  # seconds
 
 
 class Late:
-    """What compiles at its first call, in a thread of its own: whoever asks waits for at most COMPILE_LIMIT seconds since."""
+    """A call that compiles at first use, in a separate thread: callers wait at most
+    COMPILE_LIMIT seconds from its start."""
 
     def __init__(self, call: Callable[[], Any]) -> None:
         self.error = ""
@@ -216,7 +221,7 @@ class Late:
             self.error = said(error)
 
     def why(self) -> str:
-        """"" when it is there."""
+        """The reason for its failure; "" if it is ready."""
         self.thread.join(max(0.0, self.start + COMPILE_LIMIT - time.monotonic()))
         if self.thread.is_alive():
             return f"compiling takes more than {COMPILE_LIMIT:g} seconds"
@@ -224,14 +229,14 @@ class Late:
 
 
 class Server:
-    """The peers that are here, and what was compiled of them."""
+    """The available peers, and their compiled calls."""
 
     def __init__(self) -> None:
         self.torch: Any = None
         self.installed: dict[str, str] = {}
         self.absent: dict[str, str] = {}
         self.late: dict[str, Late] = {}
-        self.made: dict[str, dict[str, Factory]] = {}  # kept, as what is compiled is theirs
+        self.made: dict[str, dict[str, Factory]] = {}  # kept, because they own compiled code
         for name in MODULES:
             self._import(name)
 
@@ -249,7 +254,7 @@ class Server:
             self.absent[name] = said(error)
 
     def factories(self, peer: Sequence[Any]) -> dict[str, Factory]:
-        """Of what is installed."""
+        """The factories of an installed peer."""
         key = json.dumps(peer)
         if key not in self.made:
             found = peer_calls.calls(self.torch, DEVICE, peer[0], list(peer[1:]))
@@ -268,7 +273,7 @@ class Server:
         return {"compiled": len(self.late), "why": why}
 
     def compiled(self, name: str, peer: Sequence[Any], make: Factory) -> str:
-        """Why it is not, or ""."""
+        """The reason why it is not compiled, or ""."""
         key = json.dumps([name, *peer])
         if key not in self.late:
             self.late[key] = Late(lambda: make(0)())

@@ -1,19 +1,19 @@
-"""PTX of kernels that keep one unit busy and read the SM's clock around it.
+"""PTX of microbenchmarks that keep one unit busy and read the SM's clock around the loop.
 
-Each has the parameters out, turns, data, count, 64 bits each: out[2 * block] gets the clocks and out[2 * block + 1]
-the nanoseconds that a block's loop took.
+Each has the parameters out, turns, data, count, 64 bits each: out[2 * block] receives the cycles and out[2 *
+block + 1] the nanoseconds of a block's loop.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-CHAINS, REPEATS = 8, 8  # independent results of a thread; how often each is made in a turn
+CHAINS, REPEATS = 8, 8  # independent results of a thread; how often an iteration computes each
 
 
 @dataclass(frozen=True)
 class Probe:
-    """A kernel: its text, threads, bytes of shared memory and what one turn of one block does."""
+    """A kernel: its text, threads, bytes of shared memory, and the work of one iteration of one block."""
 
     ptx: str
     block: int
@@ -71,13 +71,13 @@ END:
 
 def _text(target: str, declare: str, before: str, body: str, after: str, shared: int = 0) -> str:
     text = _kernel(target, declare, before, body, after, shared)
-    # registers of our own may not be called as special ones are
+    # our registers must not have the names of special registers
     for name in ("tid", "ntid"):
         text = text.replace(f"%{name}.x", f"@{name}").replace(f"%{name}", f"%my_{name}").replace(f"@{name}", f"%{name}.x")
     return text
 
 
-# name -> (type, instruction of one link of a chain, how many of the unit's operations that is)
+# name -> (type, instruction of one link of a chain, number of the unit's operations)
 LANES = {
     "f32": ("f32", "fma.rn.f32 {x}, {x}, {a}, {b};", 1),
     "i32": ("b32", "xor.b32 {x}, {x}, {a};\n\tadd.s32 {x}, {x}, {b};", 2),
@@ -89,7 +89,7 @@ LANES = {
 
 
 def lanes(target: str, name: str) -> Probe:
-    """Ordinary arithmetic: 1024 threads with chains of one instruction; work is in lanes."""
+    """Ordinary arithmetic: 1024 threads with chains of one instruction; the unit of work is lanes."""
     kind, link, each = LANES[name]
     xs = [f"%x{i}" for i in range(CHAINS)]
     wide = kind.endswith("64")
@@ -104,7 +104,7 @@ def lanes(target: str, name: str) -> Probe:
 
 
 def _unless(keep: str, test: str, wide: bool = False) -> str:
-    """A store that never comes, so that nothing is left out as unused."""
+    """A store that never executes, so that no result is eliminated as unused."""
     bits = "b64" if wide else "b32"
     return f"{keep}\n\tsetp.eq.{bits} %p, {test};\n\t@%p st.global.{bits} [%out], %v;"
 
@@ -127,12 +127,12 @@ WGMMA = {
 }
 
 
-# bits that leave a word finite and small, whatever its elements are: halves and floats below 2, fp8 below 2
+# bits that keep a word finite and small for any element type: halves and floats below 2, fp8 below 2
 FINITE = 0xBBBBBBBB
 
 
 def _random(x: str, i: int, wide: bool = False) -> str:
-    """A register gets a number of the thread's and of i's: operands of zeros would not heat the chip."""
+    """Sets a register to a value derived from the thread and i: zero operands would not heat the chip."""
     if wide:
         return f"""
 	cvt.u64.u32 %w, %tid;
@@ -146,7 +146,7 @@ def _random(x: str, i: int, wide: bool = False) -> str:
 
 
 def mma(target: str, name: str) -> Probe:
-    """mma.sync by 8 warps with 4 chains each, of random numbers; work is in multiply-accumulates."""
+    """mma.sync by 8 warps with 4 chains each, of random values; the unit of work is multiply-accumulates."""
     shape, types, na, nb, nc, macs, _ = MMA[name]
     chains, repeats, warps, double = 4, 8, 8, name == "f64"
     acc_kind = "f64" if double else "b32" if types.startswith("s32") else "f32"
@@ -165,7 +165,7 @@ def mma(target: str, name: str) -> Probe:
 
 
 def wgmma(target: str, name: str) -> Probe:
-    """Two warpgroups, 64 x 256 each, both operands in shared memory, of random numbers."""
+    """Two warpgroups, 64 x 256 each, both operands in shared memory, of random values."""
     k, types, tail = WGMMA[name]
     repeats, kind = 8, "b32" if types.startswith("s32") else "f32"
     acc = [f"%d{i}" for i in range(128)]
@@ -200,11 +200,11 @@ FILL:
                  64 * 256 * k * repeats * 2, 40960)
 
 
-STRIDE = 256  # bytes between the links of a ring
+STRIDE = 256  # bytes between the links of a pointer chain
 
 
 def ring(target: str) -> Probe:
-    """Writes a ring of count addresses into data, each that of the next: one thread, count turns."""
+    """Writes a cyclic pointer chain of count addresses into data: one thread, count iterations."""
     body = """mul.lo.u64 %x, %i, 256;
 	add.u64 %x, %x, %data;
 	add.u64 %i, %i, 1;
@@ -217,13 +217,13 @@ def ring(target: str) -> Probe:
 
 
 def chase(target: str) -> Probe:
-    """One thread goes along the ring, past L1; work is in loads."""
+    """One thread follows the chain, bypassing L1; the unit of work is loads."""
     keep = "setp.eq.u64 %p, %x, 77;\n\t@%p st.global.u64 [%out], %x;"
     return Probe(_text(target, ".reg .b64 %x;", "mov.u64 %x, %data;", "ld.global.cg.u64 %x, [%x];", keep), 1, 1)
 
 
 def chase_shared(target: str) -> Probe:
-    """An address in shared memory that names itself."""
+    """An address in shared memory that points to itself."""
     before = "mov.b32 %x, pool;\n\tst.shared.b32 [%x], %x;"
     keep = "setp.eq.u32 %p, %x, 77;\n\t@%p st.global.u32 [%out], %x;"
     body = "\n\t".join(["ld.shared.b32 %x, [%x];"] * 16)
@@ -231,7 +231,7 @@ def chase_shared(target: str) -> Probe:
 
 
 def read(target: str) -> Probe:
-    """All blocks read data, count bytes a turn, past L1; work is nothing: the host knows count."""
+    """All blocks read data, count bytes per iteration, bypassing L1; work is 0: the host knows count."""
     before = """mad.lo.u32 %s, %cta, %ntid, %tid;
 	cvt.u64.u32 %first, %s;
 	shl.b64 %first, %first, 4;
@@ -258,28 +258,29 @@ DONE:"""
 
 
 def copy(target: str) -> Probe:
-    """The first half of data, count bytes, to the second half."""
+    """Copies the first half of data, count bytes, to the second half."""
     p = read(target)
     return Probe(p.ptx.replace("xor.b32 %v, %v, %r0;", "add.u64 %at, %at, %count;\n\tst.global.v4.b32 [%at], {%r0, %r1, %r2, %r3};")
                  .replace("xor.b32 %v, %v, %r1;\n\txor.b32 %v, %v, %r2;\n\txor.b32 %v, %v, %r3;\n\t", "")
                  .replace("ld.global.cg.v4", "ld.global.v4"), 1024, 0)
 
 
-# ---- doubtful constants of infer/core/cost_constants.def --------------------------------------------------------------------------
+# ---- uncertain constants of infer/core/cost_constants.def
+# -------------------------------------------------------------------
 
 def barrier(target: str) -> Probe:
-    """bar.sync of 4 warps that come together; work is in barriers."""
+    """bar.sync of 4 warps that arrive together; the unit of work is barriers."""
     return Probe(_text(target, "", "", "\n\t".join(["bar.sync 0;"] * 16), ""), 128, 16)
 
 
 def shuffle(target: str) -> Probe:
-    """A chain of shuffles of one warp; work is in shuffles."""
+    """A chain of shuffles of one warp; the unit of work is shuffles."""
     keep = "setp.eq.b32 %p, %x, 77;\n\t@%p st.global.b32 [%out], %x;"
     return Probe(_text(target, ".reg .b32 %x;", "mov.b32 %x, %tid;", "\n\t".join(["shfl.sync.bfly.b32 %x, %x, 1, 31, -1;"] * 16), keep), 32, 16)
 
 
 def dot(target: str) -> Probe:
-    """A chain of mma.sync of one warp, each of which needs the one before; work is in products."""
+    """A chain of dependent mma.sync of one warp; the unit of work is MMAs."""
     shape, types, na, nb, nc, _, _ = MMA["f16"]
     a, b, c = [f"%a{i}" for i in range(na)], [f"%b{i}" for i in range(nb)], [f"%e{i}" for i in range(nc)]
     declare = f".reg .b32 {', '.join(a + b)};\n\t.reg .f32 {', '.join(c)};\n\t.reg .b32 %w, %v;"
@@ -290,8 +291,8 @@ def dot(target: str) -> Probe:
 
 
 def bubble(target: str, rotated: bool) -> Probe:
-    """Turns of 4 warps: a barrier, a fragment of shared memory, products of it.  rotated: the fragment is that which the turn
-    before loaded, and the next one's is on its way meanwhile.  Work is in turns."""
+    """Iterations of 4 warps: a barrier, a fragment from shared memory, MMAs with it. rotated: the fragment was
+    loaded in the previous iteration, and the next one is in flight meanwhile. The unit of work is iterations."""
     shape, types, na, nb, nc, _, _ = MMA["f16"]
     a, d = [f"%a{i}" for i in range(na)], [f"%d{i}" for i in range(na)]
     b, c = [f"%b{i}" for i in range(nb)], [[f"%c{k}_{i}" for i in range(nc)] for k in range(4)]
@@ -310,7 +311,8 @@ def bubble(target: str, rotated: bool) -> Probe:
 
 
 def signal(target: str) -> Probe:
-    """One thread arrives at a barrier in memory, whose phase that ends, and waits for it; work is in arrivals and waits."""
+    """One thread arrives at an mbarrier, which completes its phase, and waits for it; the
+    unit of work is such pairs."""
     before = "mov.b32 %bar, pool;\n\tmbarrier.init.shared::cta.b64 [%bar], 1;\n\tmov.b32 %phase, 0;"
     one = """mbarrier.arrive.shared::cta.b64 %state, [%bar];
 	mbarrier.try_wait.parity.shared::cta.b64 %done, [%bar], %phase;
@@ -320,7 +322,8 @@ def signal(target: str) -> Probe:
 
 
 def box(target: str) -> Probe:
-    """One thread has 128 bytes of data brought to shared memory by the copy engine, and waits for them; work is in copies."""
+    """One thread copies 128 bytes of data to shared memory by TMA, and waits for them;
+    the unit of work is copies."""
     before = "mov.b32 %bar, pool;\n\tmbarrier.init.shared::cta.b64 [%bar], 1;\n\tadd.u32 %to, %bar, 128;\n\tmov.b32 %phase, 0;\n\tfence.proxy.async;"
     body = """mbarrier.arrive.expect_tx.shared::cta.b64 %state, [%bar], 128;
 	cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%to], [%data], 128, [%bar];
@@ -332,7 +335,8 @@ WAIT:
 
 
 def cluster(target: str) -> Probe:
-    """A chain of loads of one thread from the shared memory of the other block of its cluster: two blocks; work is in loads."""
+    """A chain of loads of one thread from the shared memory of the other block of its cluster: two blocks;
+    the unit of work is loads."""
     before = """mov.b32 %x, pool;
 	mov.b32 %r, %cluster_ctarank;
 	xor.b32 %r, %r, 1;
@@ -341,7 +345,7 @@ def cluster(target: str) -> Probe:
 	barrier.cluster.arrive;
 	barrier.cluster.wait;
 	mov.b32 %z, %y;"""
-    # what is there names the other's place as its own block sees it: the address is made again of what was read
+    # the loaded value is the address as seen by the other block: it is recomputed from the value
     one = """ld.shared::cluster.b32 %z, [%y];
 	and.b32 %z, %z, 0;
 	add.u32 %y, %y, %z;"""

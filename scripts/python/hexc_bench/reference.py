@@ -1,8 +1,8 @@
-"""What items (items.py) must compute: their kernels' own tile IR with bounds, run on arrays (tiles.py).
+"""Correct results for items (items.py): the kernels' own tile IR with bounds, run on arrays (tiles.py).
 
-A reference is what `hexc run --check` compares with, values and bounds, but made where the data is: on a GPU by PyTorch for shapes
-of models, with NumPy for small ones.  The kernels of a line of an operator's table follow one another, and what one hands on has
-its bound with it.
+A reference has the values and bounds of `hexc run --check`, but computed where the data is: on a GPU by PyTorch
+for shapes of models, with NumPy for small ones. The kernels of an operator's table entry run in sequence, and
+intermediate tensors have bounds too.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from .tiles import NoReference, Value
 
 __all__ = ["Inputs", "NoReference", "judged", "key_of", "load", "reference", "save", "stages"]
 
-Stage = dict[str, Any]  # kernel: its name; ir: its text, with bounds; constants: those that are numbers
+Stage = dict[str, Any]  # kernel: its name; ir: its text, with bounds; constants: the numeric ones
 
 
 class Inputs(Protocol):
-    """xp: the module numpy or torch (arrays are on the GPU then), or an arrays.Numpy or arrays.Torch.  value: of a tensor by name, floats as f64 and integers as i64, in the shape that the
-    program declares."""
+    """xp: the module numpy or torch (arrays are on the GPU then), or an arrays.Numpy or arrays.Torch. value: a
+    tensor by name, floats as f64 and integers as i64, in the shape that the program declares."""
 
     xp: Any
 
@@ -44,7 +44,7 @@ class Inputs(Protocol):
 # ---- the IR ----------------------------------------------------------------------------------------------------------
 
 def bounded(program: str, kernel: str, constants: Mapping[str, int | str], hexc: str = "", arch: str = "") -> str:
-    """The text of a kernel with bounds; NoReference has what the compiler says."""
+    """The text of a kernel with bounds; NoReference has the compiler's message."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "p.hexc")
         path.write_text(program, encoding="utf-8")
@@ -59,7 +59,7 @@ def bounded(program: str, kernel: str, constants: Mapping[str, int | str], hexc:
 
 
 def head_of(program: str, kernel: str) -> tuple[int, int]:
-    """Where a kernel's declaration stands, up to its body."""
+    """The source range of a kernel's declaration, up to its body."""
     found = re.search(rf"^kernel {kernel}\(.*?^\{{", program, re.M | re.S)
     if not found:
         raise NoReference(f"the program has no kernel {kernel}")
@@ -67,7 +67,7 @@ def head_of(program: str, kernel: str) -> tuple[int, int]:
 
 
 def handed_on(program: str, kernel: str, names: Sequence[str]) -> str:
-    """The program with these tensors of floats of a kernel read and written: such have bounds when it begins."""
+    """The program with these float tensors of a kernel as inout: such tensors have bounds at its start."""
     start, end = head_of(program, kernel)
     head = program[start:end]
     for name in names:
@@ -76,20 +76,20 @@ def handed_on(program: str, kernel: str, names: Sequence[str]) -> str:
 
 
 def declared(program: str, kernel: str) -> dict[str, str]:
-    """The constants and tunables that a kernel has: name -> what is said of them."""
+    """The constants and tunables of a kernel: name -> declaration."""
     start, end = head_of(program, kernel)
     said = ", ".join(re.findall(r"^\s*(?:tune|const) (.*)", re.sub(r"//.*", "", program[start:end]), re.M))
     return dict(re.findall(r"\b([A-Z]\w*) = ([^,]*)", said))
 
 
 def outputs(program: str, kernel: str) -> list[str]:
-    """The tensors that a kernel writes, as far as its declaration shows."""
+    """The tensors that a kernel writes, according to its declaration."""
     start, end = head_of(program, kernel)
     return re.findall(r"\b(\w+): (?:in)?out\b", re.sub(r"//.*", "", program[start:end]))
 
 
 def lines(item: Item, shape: Shape) -> ops.Line:
-    """Of an operator's item the line of the table that is taken: its own, or the first that is for the sizes."""
+    """The table entry of an operator's item: its own, or the first that holds for the sizes."""
     if item.line >= 0:
         return ops.line_of(item.text, item.operator)
     constants = {n: int(v) for n, v in item.constants.items() if str(v).lstrip("-").isdigit()}
@@ -105,7 +105,7 @@ def lines(item: Item, shape: Shape) -> ops.Line:
 
 
 def sizes_of(item: Item, shape: Shape, found: Sequence[Stage]) -> dict[str, int]:
-    """With those that a line computes, of sizes and of constants of its kernels."""
+    """The sizes with those that an entry computes, from sizes and constants of its kernels."""
     sizes = dict(shape.sizes)
     if item.operator:
         constants = {n: v for s in reversed(found) for n, v in s["constants"].items()}
@@ -117,14 +117,14 @@ def sizes_of(item: Item, shape: Shape, found: Sequence[Stage]) -> dict[str, int]
 
 
 def numbers_of(known: Mapping[str, str], define: Mapping[str, int | str]) -> dict[str, int]:
-    """Of a kernel's constants those that are numbers: what is said of them, else their default."""
+    """A kernel's numeric constants: the given values, otherwise their defaults."""
     default = {n: m.group(1) for n, text in known.items() if (m := re.search(r"default (-?\d+)\b", text) or re.match(r"(-?\d+)\b", text))}
     return {n: int(v) for n, v in {**default, **define}.items() if str(v).lstrip("-").isdigit()}
 
 
 def stages(item: Item, shape: Shape, program: str | None = None, hexc: str = "") -> list[Stage]:
-    """The kernels that compute an item, one after the other.  program: an operator's text with what its settings put into its
-    holes; None: the file, whose holes are empty.  hexc: the command line, $HEXC or build/hexc."""
+    """The kernels that compute an item, in sequence. program: an operator's text with its settings in the
+    placeholders; None: the file, with empty placeholders. hexc: the command line, $HEXC or build/hexc."""
     if not item.operator:
         text = (items.ROOT / item.program).read_text(encoding="utf-8")
         return [{"kernel": item.kernel, "ir": bounded(text, item.kernel, item.constants, hexc),
@@ -148,13 +148,13 @@ def key_of(item: Item, shape: Shape) -> str:
 
 
 def save(path: Path, found: Mapping[str, Sequence[Stage]]) -> None:
-    """What :func:`stages` found, by :func:`key_of`, in a file for machines without a compiler."""
+    """Writes the results of :func:`stages`, by :func:`key_of`, to a file for machines without a compiler."""
     with gzip.open(path, "wt", encoding="utf-8", compresslevel=9) as f:
         json.dump(found, f)
 
 
 def load(path: Path) -> dict[str, list[Stage]]:
-    """What :func:`save` wrote."""
+    """Reads the file of :func:`save`."""
     with gzip.open(path, "rt", encoding="utf-8") as f:
         found: dict[str, list[Stage]] = json.load(f)
     return found
@@ -163,7 +163,7 @@ def load(path: Path) -> dict[str, list[Stage]]:
 # ---- the run ---------------------------------------------------------------------------------------------------------
 
 def shape_of(kernel: tiles.Kernel, p: tiles.Param, xp: Any, numbers: Mapping[str, float]) -> tuple[int, ...]:
-    """Of a tensor by the sizes; those that are computed stand at the top of the body."""
+    """The shape of a tensor for the sizes; computed sizes are defined at the top of the body."""
     machine = tiles.machine_of(kernel, numbers)
     defined = {i: op for op in kernel.body.ops for i in op.outs}
 
@@ -178,9 +178,9 @@ def shape_of(kernel: tiles.Kernel, p: tiles.Param, xp: Any, numbers: Mapping[str
 
 
 def reference(item: Item, shape: Shape, given: Inputs, ready: Sequence[Stage] | None = None, *, seconds: float = math.inf) -> dict[str, Value]:
-    """What the item writes: name -> (value, bound), |got - value| <= bound for every right execution; bound inf: nothing is known
-    of the element.  ready: what :func:`stages` found before.  After ``seconds`` what is left of the last kernel's blocks is not
-    computed: elements of theirs have bound inf."""
+    """The item's outputs: name -> (value, bound), with |got - value| <= bound for every correct execution; bound
+    inf: unknown. ready: earlier results of :func:`stages`. After ``seconds`` the remaining blocks of the last
+    kernel are skipped: their elements have bound inf."""
     xp = arrays.namespace(given.xp)
     ready = stages(item, shape) if ready is None else ready
     todo = [tiles.read(stage["ir"]) for stage in ready]
@@ -203,14 +203,14 @@ def reference(item: Item, shape: Shape, given: Inputs, ready: Sequence[Stage] | 
             if name not in values:
                 found[name] = (value, bound)
             values[name] = value
-            # which of several right indices is handed on makes no difference to what follows
+            # the choice among several correct indices makes no difference to the following kernels
             bounds[name] = bound if str(value.dtype).endswith("float64") else xp.full(tuple(bound.shape), 0.0, xp.f64)
     return found
 
 
 def judged(xp: Any, got: Array, want: Value) -> dict[str, float]:
-    """Of a result beside its reference: how many elements there are, were judged (their bounds are finite) and are wrong; the
-    largest error, and its share of the bound; the first that is wrong, from 0, or -1."""
+    """Compares a result with its reference: the numbers of elements, of checked elements (with finite bounds)
+    and of wrong elements; the largest error, and its share of the bound; the first wrong element, from 0, or -1."""
     xp = arrays.namespace(xp)
     value, bound = (x.reshape(-1) for x in want)
     got, value = (xp.to(x.reshape(-1), xp.f64) for x in (got, value))
@@ -221,7 +221,7 @@ def judged(xp: Any, got: Array, want: Value) -> dict[str, float]:
         zero = xp.full((n,), 0.0, xp.f64)
         same = (got == value) | (xp.isnan(got) & xp.isnan(value))
         error = xp.where(same, zero, xp.abs(got - value))
-        error = xp.where(xp.isnan(error), zero + math.inf, error)  # a NaN where a number is to be
+        error = xp.where(xp.isnan(error), zero + math.inf, error)  # a NaN instead of a number
         known = bound < math.inf
         error = xp.where(known, error, zero)
         wrong = xp.numpy(known & (error > bound))

@@ -1,4 +1,4 @@
-"""What was measured as Markdown, and as a page with plots in the style of scripts/tune's."""
+"""Measurements as Markdown, and as a page with plots in the style of scripts/tune's."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ HEAD = ("operator", "shape", "us", "TFLOP/s", "GB/s", "of the roof", "fastest pe
 
 
 def fastest(r: Mapping[str, Any]) -> tuple[str, float] | None:
-    """Who of the peers needs the least."""
+    """The fastest peer."""
     found = [(p["us"], name) for name, p in r.get("peers", {}).items() if "us" in p]
     return (min(found)[1], min(found)[0]) if found else None
 
 
 def cells(r: dict[str, Any], roofs: dict[str, Any]) -> list[str]:
-    """A result as HEAD has it."""
+    """A result as columns of HEAD."""
     if "why" in r:
         return [r["name"], r["shape"], r["why"], "", "", "", "", "", ""]
     peer, part = fastest(r), share(r, roofs)
@@ -45,7 +45,7 @@ def by_model(results: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]
 
 
 def facts(d: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Where and beside whom."""
+    """The machine, and the libraries compared."""
     gpus = {k["gpu"] for r in d["results"] for k in r.get("kernels", []) if "gpu" in k}
     roofs = d["roofs"]
     words = [("GPU", ", ".join(sorted(gpus)) or "none"), ("hexc", d["compiler"]), ("date", d["date"]),
@@ -75,7 +75,7 @@ def page(title: str, body: str) -> str:
 
 
 def roofline(results: Sequence[dict[str, Any]], roofs: dict[str, Any]) -> str:
-    """Each case by its operations a byte, under the roofs that were measured."""
+    """Each case by its operations per byte, under the measured roofs."""
     good = [r for r in results if "us" in r and r["flops"]]
     if not good:
         return ""

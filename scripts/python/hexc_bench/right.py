@@ -1,4 +1,4 @@
-"""Is what a kernel computed right?  Its outputs beside those of reference.py, within the bounds that belong to them."""
+"""Compares a kernel's outputs with those of reference.py, within their bounds."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from . import arrays, reference
 
-SECONDS = 8.0  # for a reference: what is left of its blocks then is not judged
+SECONDS = 8.0  # for a reference: its remaining blocks are then not checked
 
 
 class Inputs:
-    """What a reference asks: the elements of a tensor as values, where the reference is computed."""
+    """Inputs for a reference: the elements of a tensor as values, on the reference's device."""
 
     def __init__(self, target: Any, given: Mapping[str, Any], xp: Any) -> None:
         self.xp, self._given = xp, given
@@ -36,8 +36,8 @@ def torch_here() -> Any:
 
 def compare(item: Any, shape: Any, target: Any, given: Mapping[str, Any], got: Mapping[str, Any], program: str | None,
             seconds: float = SECONDS) -> dict[str, Any]:
-    """{"outputs": name -> what reference.judged says}, and "why" and "wrong" where an element is outside of its bounds; "note"
-    where there is no reference."""
+    """{"outputs": name -> the result of reference.judged}, and "why" and "wrong" if an element is outside its
+    bounds; "note" if there is no reference."""
     torch = torch_here()
     if shape.name != "small" and not torch:
         return {"note": "not judged: PyTorch, which computes references of shapes of models on the GPU, is not here", "skipped": True}
@@ -57,7 +57,7 @@ def compare(item: Any, shape: Any, target: Any, given: Mapping[str, Any], got: M
     dtype, outputs, bad = {p.name: p.dtype for p in target.params}, {}, []
     for name, want in wanted.items():
         if name not in dtype:
-            continue  # what one kernel of a line hands to the next
+            continue  # an intermediate tensor between kernels of an entry
         if name not in got:
             bad.append(f"{name} was not written")
             continue

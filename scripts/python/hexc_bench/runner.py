@@ -24,7 +24,8 @@ BLOCK = 65521  # elements of random data, which repeat
 
 
 class Data:
-    """Arrays as .npy files in a folder, each made once; the oldest go when they are more than ``most`` bytes."""
+    """Arrays as .npy files in a directory, each created once; the oldest are deleted when
+    they exceed ``most`` bytes."""
 
     def __init__(self, folder: str, most: int = 8 << 30) -> None:
         self.folder, self.most = Path(folder), most
@@ -33,7 +34,7 @@ class Data:
 
     def word(self, name: str, shape: tuple[int, ...], kind: str) -> str:
         """The value of --arg."""
-        if kind == "e4m3":  # has no NumPy type: hexc makes it
+        if kind == "e4m3":  # has no NumPy type: hexc generates it
             return f"{name}=random(1)[{','.join(map(str, shape))}]"
         return f"{name}=@{self.file(shape, kind)}"
 
@@ -47,7 +48,7 @@ class Data:
         return self.made[shape, kind]
 
     def _block(self, kind: str, n: int) -> tuple[str, bytes]:
-        """NumPy's name of a type, and elements that are repeated."""
+        """NumPy's name of a type, and the repeated elements."""
         r, most = self.random, min(n, BLOCK)
         name, _, rest = kind.partition(" ")
         if name == "i32":
@@ -76,7 +77,7 @@ class Data:
 
 
 def words_of(data: Data, k: Kernel) -> list[str]:
-    """The arguments of a run of a kernel."""
+    """The arguments for a run of a kernel."""
     passed = ["--kernel", k.name]
     for name, (shape, kind) in k.arrays.items():
         passed += ["--arg", data.word(name, shape, kind)]
@@ -86,7 +87,7 @@ def words_of(data: Data, k: Kernel) -> list[str]:
 
 
 def best_of(compiler: Compiler, own: dict[str, Any], data: Data, k: Kernel) -> tuple[dict[str, Any] | None, str]:
-    """The fastest of a kernel's sweep: what tune would find; or why there is none."""
+    """The fastest of a kernel's sweep, as scripts/tune would find; or the reason why there is none."""
     best: dict[str, Any] | None = None
     why = "the list is empty"
     passed = words_of(data, k)
@@ -107,7 +108,7 @@ def best_of(compiler: Compiler, own: dict[str, Any], data: Data, k: Kernel) -> t
 
 def run_case(compiler: Compiler, own: dict[str, Any], data: Data, case: Case,
              peers: Peers | None) -> dict[str, Any]:
-    """A result as schemas/bench.schema.json has it."""
+    """A result in the format of schemas/bench.schema.json."""
     head = {"name": case.name, "shape": case.shape, "model": case.model, "key": case.key}
     kernels, us = [], 0.0
     for k in case.kernels:
@@ -124,7 +125,7 @@ def run_case(compiler: Compiler, own: dict[str, Any], data: Data, case: Case,
 
 
 def measure(name: str, arch: str, shrink: int, *more: str, limit: float = 120) -> tuple[dict[str, Any] | None, str]:
-    """A number of calibrate.py, or why not."""
+    """A number of calibrate.py, or the reason why there is none."""
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     words = [sys.executable, "-B", "-m", "hexc_bench.calibrate", name, arch, str(shrink), *more]
     try:
@@ -139,7 +140,7 @@ def measure(name: str, arch: str, shrink: int, *more: str, limit: float = 120) -
 
 
 def share(r: dict[str, Any], roofs: dict[str, Any]) -> float | None:
-    """What part of its time a kernel would need at the roofs."""
+    """The share of its time that a kernel would need at the roofs."""
     rate = roofs.get(f"{r.get('roof', 'f16')}_flop_per_s") or roofs.get("f16_flop_per_s")
     if not rate or not roofs.get("copy_bytes_per_s") or "us" not in r:
         return None
@@ -148,7 +149,7 @@ def share(r: dict[str, Any], roofs: dict[str, Any]) -> float | None:
 
 
 def names(words: str, known: Sequence[str]) -> list[str]:
-    """A list of suites; ValueError names one that is not known."""
+    """A list of suites; ValueError names an unknown one."""
     found = words.split(",")
     for name in found:
         if name not in known:

@@ -1,4 +1,4 @@
-"""JSON against a schema: the part of JSON Schema (2020-12) that the files in schemas/ use."""
+"""Validates JSON against a schema: the part of JSON Schema (2020-12) that the files in schemas/ use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def load(name: str) -> dict[str, Any]:
 
 
 def check(value: Any, root: dict[str, Any], part: str | None = None) -> list[str]:
-    """What of value is not as the schema says, each with its place; part: the definition to check against."""
+    """Violations of the schema in value, each with its path; part: the definition to check against."""
     return _check(value, root["$defs"][part] if part else root, root, "$")
 
 

@@ -1,4 +1,4 @@
-"""What a gpu-day consists of (day.py)."""
+"""The steps of a gpu-day (day.py)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from .items import ROOT, Item, Shape
 
 
 def command(words: Sequence[str], limit: float, by: Compiler | None = None, **env: str) -> tuple[int, str]:
-    """Status and all that it says; when its time is over it ends with everything that it started, status 124."""
+    """Status and output; after the timeout it is killed with all its children, status 124."""
     done = (by or Compiler()).command(words, limit, env)
     return done.status, done.out + done.err
 
 
 def slow(day: Day, limit: float) -> float:
-    """The limit of an item; the simulator takes longer."""
+    """The limit of an item; longer for the simulator."""
     return limit if day.shrink == 1 else 4 * limit
 
 
@@ -43,7 +43,7 @@ def late(limit: float) -> dict[str, Any]:
 
 
 def scaled(sizes: Mapping[str, int], shrink: int) -> dict[str, int]:
-    """Sizes of a model for a GPU that is simulated."""
+    """Sizes of a model, reduced for a simulated GPU."""
     if shrink == 1:
         return dict(sizes)
     few = {"B", "H", "HK", "E"}
@@ -51,7 +51,7 @@ def scaled(sizes: Mapping[str, int], shrink: int) -> dict[str, int]:
 
 
 def keep_rest(day: Day, name: str, text: str) -> None:
-    """The output of a tool, for rest.tgz."""
+    """Stores the output of a tool, for rest.tgz."""
     folder = day.work / "rest"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(text, encoding="utf-8")
@@ -95,7 +95,7 @@ def machine(day: Day) -> list[Work]:
 
 
 def job(day: Day, item: Item, shape: Shape, candidate: int = 0) -> dict[str, Any]:
-    """What the process with the GPU gets of an item."""
+    """The job for the process that owns the GPU."""
     u = kit.unit(item, day.arch, candidate)
     return {"key": item.key, "file": str(day.file(u)), "shape": shape.name, "sizes": dict(shape.sizes), "misaligned": shape.misaligned}
 
@@ -103,7 +103,8 @@ def job(day: Day, item: Item, shape: Shape, candidate: int = 0) -> dict[str, Any
 # ---- right or wrong --------------------------------------------------------------------------------------------------------
 
 def right(day: Day) -> list[Work]:
-    """Small shapes of all first, those of models then; kernels alone with hexc's own --check; what hosts do."""
+    """Small shapes of all items first, then those of models; kernels alone with hexc's own
+    --check; host applications."""
     todo = [i for i in items.everything() if i.kind != "headline" and i.needs in ("", day.arch)]
 
     def one(item: Item, shape: Shape, candidate: int, limit: float) -> dict[str, Any]:
@@ -129,13 +130,13 @@ def right(day: Day) -> list[Work]:
 
 
 def has_candidate(item: Item, candidate: int, arch: str) -> bool:
-    """Has the kit one of that number?  A checkout has not looked."""
+    """Does the kit have a candidate with that index? A checkout does not check."""
     u = kit.unit(item, arch, candidate)
     return any(u.file(f).exists() for f in kit.folders())
 
 
 def arguments(item: Item, folder: str, shape: Shape) -> list[str]:
-    """--arg of `hexc run`, of a small shape: data of the same kinds."""
+    """--arg of `hexc run`, for a small shape: data of the same kinds."""
     import hexc
     import numpy as np
 
@@ -159,7 +160,7 @@ def arguments(item: Item, folder: str, shape: Shape) -> list[str]:
 
 
 def checked(day: Day, item: Item) -> Work:
-    """`hexc run --check` of an example on the device: its own bounds."""
+    """`hexc run --check` of an example on the device: with its own bounds."""
     def run(limit: float) -> dict[str, Any]:
         if item.key in day.lost:
             return skipped(f"a {day.lost[item.key]} before")
@@ -178,7 +179,7 @@ def checked(day: Day, item: Item) -> Work:
 
 
 def checked_says(status: int, out: str) -> dict[str, Any]:
-    """Of `hexc run --check`."""
+    """Parses the output of `hexc run --check`."""
     if not status:
         return {"says": tail(out, 1)}
     if "the kernel failed on the GPU" in out:
@@ -199,7 +200,7 @@ FEATURES: tuple[tuple[str, list[str]], ...] = (
 
 
 def features(day: Day) -> list[Work]:
-    """What kernels of the lists may not have by themselves, and what hosts do with them."""
+    """Features that kernels of the lists may lack, and host functions."""
     def one(words: list[str], limit: float) -> dict[str, Any]:
         if words[0] == "examples/gemm_roles.hexc" and day.arch != "sm_90a":
             return skipped(f"explicit roles are for sm_90a, this is {day.arch}")
@@ -243,7 +244,7 @@ def llama(day: Day, limit: float) -> dict[str, Any]:
 # ---- headlines ---------------------------------------------------------------------------------------------------------------
 
 def headline(day: Day) -> list[Work]:
-    """Each beside its peers; what several processes make ready, one at a time measures."""
+    """Each headline compared with its peers; several processes prepare, one at a time measures."""
     def own(item: Item, limit: float) -> dict[str, Any]:
         shape = Shape("model", scaled(item.shapes[0].sizes, day.shrink))
         found = day.keeper().run({"do": "timed", **job(day, item, shape), **effort(day)}, limit, day.measuring)
@@ -283,7 +284,8 @@ def effort(day: Day) -> dict[str, Any]:
 
 
 def llama_speed(day: Day, limit: float) -> dict[str, Any]:
-    """Tokens a second of one sequence: a random model with the dims of one of 8 billion parameters, 4-bit weights."""
+    """Tokens per second of one sequence: a random model with the dimensions of one of 8 billion
+    parameters, 4-bit weights."""
     from . import model
 
     program = ROOT / os.environ.get("B", "build") / "llama"
@@ -314,7 +316,7 @@ def calibration(day: Day) -> list[Work]:
 # ---- schedules ---------------------------------------------------------------------------------------------------------------
 
 def schedules(day: Day) -> list[Work]:
-    """By candidate, so that all kernels have their first ones when the time is over."""
+    """By candidate, so that the first candidates of all kernels are done when the time ends."""
     base = {i.key: i for i in items.examples()}
 
     Ranked = tuple[str, str, Mapping[str, int | str], Mapping[str, int]]
@@ -338,7 +340,7 @@ def schedules(day: Day) -> list[Work]:
 
 # ---- counters ----------------------------------------------------------------------------------------------------------------
 
-# what the simulator calls it -> the profiler's metrics, added up
+# the simulator's name -> the profiler's metrics, added up
 METRICS = {
     "global_requests": ("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"),
     "global_sectors_read": ("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",),
@@ -363,14 +365,14 @@ COUNTED = (
                 "--cluster", "1x1"]),
     ("causal_conv", ["--arg", "X=random(1)[1,256,512]", "--arg", "W=random(2)[4,512]", "--arg", "bias=random(3)"]),
 )
-# the GPU that the static clock is asked about
+# the GPU for the static model
 ROOFLINE = {a: ["--roofline", g] for a, g in (("sm_80", "A100-40GB"), ("sm_86", "A10"), ("sm_89", "L4"), ("sm_90a", "H200"))}
-# percent of the time that it is busy, beside what the static clock says of the machine code
+# percent of the time that a unit is busy, next to the static model's prediction
 BUSY = "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active"
 
 
 def static_clock(day: Day, program: Sequence[str], ptx: str, stats: Mapping[str, Any], limit: float) -> dict[str, Any]:
-    """The share of time that each pipe is held (hexc_tune.clock), or why that is not known."""
+    """The busy share of each pipe (hexc_tune.clock), or the reason why it is unknown."""
     from hexc_tune import clock
 
     if not clock.ready() or day.arch not in ROOFLINE:

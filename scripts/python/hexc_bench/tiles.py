@@ -1,11 +1,13 @@
-"""The tile IR (hexc/IR.md), as `hexc --dump bounded` prints it, run on arrays: all blocks of a grid at once, on a GPU by PyTorch or
-with NumPy.
+"""Runs the tile IR (hexc/IR.md), as printed by `hexc --dump bounded`, on arrays: all blocks of a grid
+concurrently, on a GPU by PyTorch or with NumPy.
 
-What it computes is what the tile interpreter does (hexc/interp), and where the kernel carries bounds (lib/error_bound/error_bound.h) the
-same bounds: how far a right result may be from it.  Nothing here knows a kernel.
+The results are those of the tile interpreter (hexc/interp). If the kernel carries bounds
+(lib/error_bound/error_bound.h), so are the bounds: the maximum distance of a correct result from them. Nothing
+here is specific to a kernel.
 
-A value has a dim for the blocks in front, of extent 1 where it is the same for all; other dims, too, may have extent 1 in place
-of their own.  A scalar that is the same for all blocks stays with NumPy, whatever the rest is computed by.
+A value has a leading dimension for the blocks, of extent 1 if it is the same for all; other dimensions, too,
+may have extent 1 instead of theirs. A scalar that is the same for all blocks stays in NumPy, whatever
+library computes the rest.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from .arrays import Array, Numpy, bits_of, is_float, is_signed, rounded, wrapped
 
 
 class NoReference(Exception):
-    """What a kernel does is not computed here, and why."""
+    """The reason why a kernel's results cannot be computed here."""
 
 
 # ---- text ------------------------------------------------------------------------------------------------------------
@@ -34,7 +36,7 @@ class NoReference(Exception):
 class Type:
     space: str  # "", reg, shared, global
     dtype: str
-    shape: tuple[int, ...]  # of dims that are known only when it runs: -1
+    shape: tuple[int, ...]  # dimensions known only at run time: -1
 
 
 @dataclass
@@ -43,11 +45,11 @@ class Op:
     outs: list[int]
     ins: list[int]
     imm: dict[str, list[int]]  # by name
-    fimm: float  # the one of them that is a float
+    fimm: float  # the only float among them
     text: str
     types: list[Type]
     blocks: list[Block] = field(default_factory=list)
-    dead: list[int] = field(default_factory=list)  # values that nothing reads after it
+    dead: list[int] = field(default_factory=list)  # values without later uses
 
     def at(self, name: str, i: int = 0) -> int:
         found = self.imm.get(name, ())
@@ -81,7 +83,7 @@ class Kernel:
     teams: int = 1
 
     def tensors(self) -> list[Param]:
-        """Those of the program, without those that carry bounds."""
+        """The program's tensors, without those that carry bounds."""
         return [p for p in self.params if p.kind == "tensor" and p.name != "doubt" and not re.match("(the bounds|sums) of ", p.name)]
 
     @property
@@ -119,7 +121,7 @@ def _number(text: str) -> float:
 
 
 def read(text: str) -> Kernel:
-    """A kernel of its text, of one form: that of the printer."""
+    """Parses a kernel's text in the printer's format."""
     name, params, teams = "", [], 1
     blocks: dict[str, Block] = {}
     open_: list[Block] = []
@@ -200,7 +202,7 @@ def _op(line: str) -> tuple[Op, Block | None]:
     return op, inner
 
 
-# Ops without effect that are the same wherever their operands are the same.
+# Pure ops that are equal if their operands are equal.
 REPEATED = frozenset(
     "const splat iota add sub mul div mod min max and or xor shl shr lt le eq ne neg abs not exp exp2 log sqrt rsqrt tanh floor ceil "
     "round trunc fma select cast bitcast mask broadcast transpose reshape reduce_sum reduce_max reduce_min dot lookup gather slice "
@@ -208,7 +210,7 @@ REPEATED = frozenset(
 
 
 def merged(kernel: Kernel) -> None:
-    """Ops that do what one before them does go: bounds repeat much."""
+    """Removes ops that repeat an earlier one: bounds contain many."""
     new: dict[int, int] = {}
 
     def walk(block: Block, seen: dict[Any, int]) -> None:
@@ -233,7 +235,8 @@ def merged(kernel: Kernel) -> None:
 
 
 def dropped(kernel: Kernel) -> None:
-    """Ops that nothing reads go, and which op was the first to lose a bound, which only messages ask for: the second cell of doubt."""
+    """Removes unused ops, and the op index of the first lost bound, which only messages need:
+    the second cell of doubt."""
     cells = {p.id for p in kernel.params if p.name == "doubt"}
     made: dict[int, Op] = {}
     uses: dict[int, int] = {}
@@ -279,7 +282,7 @@ def dropped(kernel: Kernel) -> None:
 
 
 def last_uses(block: Block, keep: set[int]) -> set[int]:
-    """Says of each op which values nothing reads after it; returns what the block reads of outside."""
+    """Annotates each op with the values that are dead after it; returns the outer values that the block reads."""
     own = {i for i, _ in block.args}
     uses: list[set[int]] = []
     for op in block.ops:
@@ -299,8 +302,8 @@ def last_uses(block: Block, keep: set[int]) -> set[int]:
 
 @dataclass
 class Memory:
-    """flat: the elements, one more that takes what is written nowhere.  Of shared tiles those of a block after those of
-    another; whole: all of it, where it was written at once, in place of flat."""
+    """flat: the elements, plus one that receives discarded writes. Shared tiles are stored block after block.
+    whole: the entire tile, if it was written by one op, instead of flat."""
 
     dtype: str
     size: list[int]
@@ -316,7 +319,7 @@ class Memory:
 
 @dataclass
 class View:
-    """start, step and index by dim of the memory; dim: of each dim of the view that of the memory."""
+    """start, step and index by dimension of the memory; dim: for each dimension of the view that of the memory."""
 
     memory: Memory
     size: list[int]
@@ -327,14 +330,15 @@ class View:
     dim: list[int]
     end: list[Any]
     gather: int = 0
-    plain: bool = True  # all of the memory
+    plain: bool = True  # the entire memory
 
 
-# ---- what ops mean ---------------------------------------------------------------------------------------------------
+# ---- semantics of ops
+# ------------------------------------------------------------------------------------------------
 
-# what has no effect where one op follows the other: there is one order of all that blocks and warps do
+# ops without effect in sequential execution: all work of blocks and warps has one order
 ORDER = frozenset("commit wait barrier wg_fence wg_commit wg_wait proxy grid_wait grid_next print assert".split())
-# made by passes, behind the one that puts bounds into a kernel
+# ops inserted by passes after the one that adds bounds to a kernel
 LATER = frozenset("pack unpack ahead begun".split())
 UPDATES = ("", "add", "max", "min", "and", "or", "xor")
 UNARY: dict[str, Callable[[Any, Array], Array]] = {
@@ -346,12 +350,12 @@ FLOAT: dict[str, Callable[[Any, Array, Array], Array]] = {
     "add": lambda xp, x, y: x + y, "sub": lambda xp, x, y: x - y, "mul": lambda xp, x, y: x * y, "div": lambda xp, x, y: x / y,
     "mod": lambda xp, x, y: xp.fmod(x, y), "min": lambda xp, x, y: xp.fmin(x, y), "max": lambda xp, x, y: xp.fmax(x, y)}
 INTEGER = frozenset("and or xor shl shr mulhi".split())
-# Of numbers of 64 bits without a sign the order is that of what they are with the top bit turned.
+# Unsigned 64-bit numbers compare as signed ones with the top bit flipped.
 TOP = -(1 << 63)
 
 
 def _quotient(xp: Any, x: Array, y: Array) -> tuple[Array, Array]:
-    """Toward zero, and what is left; x / 0 is -1 and x % 0 is x."""
+    """Truncating division, and the remainder; x / 0 is -1 and x % 0 is x."""
     zero = y == 0
     by = xp.where(zero, 0 * y + 1, y)
     q = xp.abs(x) // xp.abs(by)
@@ -404,7 +408,8 @@ def _count_bits(xp: Any, dtype: str, x: Array, zeros: bool) -> Array:
 
 
 def _fma(xp: Any, dtype: str, x: Array, y: Array, z: Array) -> Array:
-    """x * y + z rounded once: the product is exact in f64 but of f64 itself; the sum is made odd where it is not exact."""
+    """x * y + z rounded once: the product is exact in f64, except for f64 itself; an
+    inexact sum is rounded to odd."""
     p = x * y
     s = p + z
     if dtype == "f64":
@@ -419,7 +424,7 @@ def _fma(xp: Any, dtype: str, x: Array, y: Array, z: Array) -> Array:
 
 
 def _to_integer(xp: Any, dtype: str, x: Array) -> Array:
-    """Toward zero, saturating, NaN to 0."""
+    """Truncating and saturating, NaN to 0."""
     if dtype == "u64":
         raise NoReference("floats to u64")
     low, high = arrays.bounds_of_type(dtype)
@@ -470,7 +475,7 @@ def _bitcast(xp: Any, to: str, of: str, x: Array) -> Array:
 # ---- the machine -----------------------------------------------------------------------------------------------------
 
 class Turns:
-    """Threads of which one at a time runs: roles of warps, which wait for each other."""
+    """Threads that run one at a time: warp roles, which wait for each other."""
 
     def __init__(self, n: int) -> None:
         self.lock = threading.Condition()
@@ -484,7 +489,7 @@ class Turns:
                 raise NoReference("another role failed")
 
     def give(self, i: int, moved: bool) -> None:
-        """To the next; moved: something happened since the last time."""
+        """Switches to the next; moved: something changed since the last switch."""
         with self.lock:
             self.idle = 0 if moved else self.idle + 1
             if self.idle > 2 * len(self.alive) and any(self.alive):
@@ -498,24 +503,24 @@ class Turns:
 
 
 class Machine:
-    """A run of some blocks of a kernel's grid: ``block`` are their numbers."""
+    """Runs some blocks of a kernel's grid: ``block`` are their indices."""
 
     def __init__(self, kernel: Kernel, xp: Any, env: dict[int, Any], block: Array, grid: tuple[int, int, int]) -> None:
         self.k, self.xp, self.np = kernel, xp, Numpy()
         self.env, self.grid, self.total = env, grid, math.prod(grid)
         self.block, self.nb = block, int(block.shape[0])
-        self.active: Any = None  # which blocks do what comes; None: all
+        self.active: Any = None  # the active blocks; None: all
         self.cache: dict[tuple[str, str], Any] = {}
         self.shared: dict[tuple[int, int], Memory] = {}
         self.bars: dict[int, dict[str, Any]] = {}
         self.turns: Turns | None = None
         self.role = self.team = 0
-        self.until = math.inf  # by time.monotonic(): no loop goes on then
+        self.until = math.inf  # by time.monotonic(): loops stop then
 
     # -- values
 
     def where_from(self, *xs: Any) -> Any:
-        """NumPy where all operands are its, else what the device has."""
+        """NumPy if all operands are NumPy's, otherwise the device's library."""
         return self.np if all(isinstance(x, np.ndarray) for x in xs) and self.xp is not self.np else self.xp if self.xp.name == "torch" else self.np
 
     def lift(self, x: Any, xp: Any) -> Any:
@@ -546,14 +551,14 @@ class Machine:
         return None
 
     def full(self, x: Any, shape: tuple[int, ...], blocks: bool = False) -> Any:
-        """With all its extents."""
+        """Broadcasts to all extents."""
         x = self.tile(x)
         return self.xp.expand(x, (self.nb if blocks else x.shape[0], *shape))
 
     # -- blocks of ops
 
     def run(self, block: Block) -> list[int]:
-        """The operands of its yield."""
+        """Returns the operands of its yield."""
         for op in block.ops:
             if op.code == "yield":
                 return op.ins
@@ -629,7 +634,7 @@ class Machine:
         xp, (x,) = self.operands(op)
         self.out(op, _bitcast(xp, op.types[0].dtype, self.types[op.ins[0]].dtype, x))
 
-    # -- made of nothing
+    # -- generated values
 
     def constant(self, dtype: str, f: float, i: int, rank: int) -> Any:
         if is_float(dtype):
@@ -654,7 +659,7 @@ class Machine:
         self.out(op, wrapped(t.dtype, self.xp.arange(t.shape[op.at("dim")])).reshape(shape))
 
     def number(self, op: Op) -> tuple[list[Any], list[Any], Any]:
-        """Of an op that names a block: its number along each axis, the grid, what works on them."""
+        """For ops that return block indices: the index along each axis, the grid, the persistent block."""
         xp, xs = self.operands(op)
         n, extent = xs[0], xs[1:]
         at = []
@@ -683,7 +688,7 @@ class Machine:
     def op_launched(self, op: Op) -> None:
         self.out(op, np.array([self.total]) if op.at("all") else self.block)
 
-    # -- moved
+    # -- data movement
 
     def same(self, op: Op) -> None:
         self.out(op, self.env[op.ins[0]])
@@ -780,7 +785,7 @@ class Machine:
         back = [order.index(k) for k in range(len(order))]
         self.out(op, self.xp.permute(made, tuple(back)))
 
-    # -- sums
+    # -- dots
 
     def reduce(self, op: Op) -> None:
         t = self.types[op.ins[0]]
@@ -805,7 +810,7 @@ class Machine:
     op_reduce_sum = op_reduce_max = op_reduce_min = reduce
 
     def factors(self, op: Op) -> list[Any]:
-        """Of a dot, with their scales."""
+        """The operands of a dot, with their scales."""
         found = [self.full(self.env[i], self.types[i].shape) for i in op.ins[:2]]
         if len(op.ins) == 5:
             for side in range(2):
@@ -889,7 +894,7 @@ class Machine:
         self.out(op, v)
 
     def places(self, v: View) -> tuple[Any, Any]:
-        """Of each element of a view its number in memory, and whether there is one."""
+        """For each element of a view its index in memory, and whether it is in bounds."""
         xp, at, inside = self.xp, None, None
         n, stride = len(v.shape), 1
         for root in reversed(range(len(v.size))):
@@ -925,7 +930,7 @@ class Machine:
         return at, inside
 
     def flat(self, m: Memory) -> Any:
-        """The elements of a shared tile, in place of the whole."""
+        """The elements of a shared tile, from the entire tile."""
         xp = self.xp
         if m.flat is None:
             count = self.nb * m.count + 1
@@ -983,7 +988,7 @@ class Machine:
             m.touched[at.reshape(-1)] = True
 
     def before(self, update: str, flat: Any, at: Any, x: Any) -> Any:
-        """What each update finds, where those of an element come one after the other."""
+        """The value that each update finds, if updates of an element are sequential."""
         xp = self.xp
         if update != "add":
             raise NoReference(f"what an atomic {update} finds")
@@ -1012,7 +1017,7 @@ class Machine:
     # -- loops and branches
 
     def mix(self, on: Any, new: Any, old: Any) -> Any:
-        """new where on, of blocks."""
+        """new for the selected blocks, old for others."""
         new, old, on = self.tile(new), self.tile(old), self.tile(on)
         return self.xp.where(on.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
 
@@ -1119,7 +1124,7 @@ class Machine:
         self.out(op, np.array([self.team]))
 
     def op_roles(self, op: Op) -> None:
-        """Region 0 and one region 1 for each team, by turns."""
+        """Region 0 and one region 1 for each consumer group, alternating."""
         count = 1 + self.k.teams
         turns = Turns(count)
         crew = []
@@ -1182,19 +1187,20 @@ def _has(block: Block, test: Callable[[Op], bool]) -> bool:
     return any(test(op) or any(_has(b, test) for b in op.blocks) for op in block.ops)
 
 
-LATEST = 4  # times the time that is given: then the blocks that were begun end, too, and NoReference is raised
+LATEST = 4  # times the given time: then blocks in progress stop too, and NoReference is raised
 
-Value = tuple[Array, Array]  # and how far a right one may be from it
+Value = tuple[Array, Array]  # and the maximum distance of a correct one from it
 
 
 def run(kernel: Kernel, xp: Any, tensors: Mapping[str, Array], numbers: Mapping[str, float], *, bounds: Mapping[str, Array] | None = None,
         seconds: float = math.inf, elements: int = 0) -> dict[str, Value]:
-    """What a kernel writes: name -> (value, bound), both f64, or integers' values as i64.
+    """A kernel's outputs: name -> (value, bound), both f64, or integers' values as i64.
 
-    ``tensors``: values of all that it reads, floats as f64, and shapes of those that it only writes (a tuple); ``numbers``: sizes
-    and scalars; ``bounds``: of tensors that are read and written, where what is there is not exact.  ``elements``: of a tile of
-    all blocks that are computed at once, 0: 2^24, fewer where time is limited.  After ``seconds`` no more blocks are begun: what others would have written has an
-    infinite bound; kernels whose blocks add to what others do are computed whole.
+    ``tensors``: values of all inputs, floats as f64, and shapes of pure outputs (a tuple); ``numbers``: sizes
+    and scalars; ``bounds``: of tensors that are read and written, if their contents are not exact. ``elements``:
+    of a tile over all concurrently computed blocks, 0: 2^24, fewer if time is limited. After ``seconds`` no more
+    blocks start; the outputs of the others have infinite bounds. Kernels whose blocks add to each other's
+    outputs are computed completely.
     """
     with np.errstate(all="ignore"):
         return _run(kernel, xp, tensors, numbers, bounds or {}, seconds, elements or (1 << 20 if math.isfinite(seconds) else 1 << 24))
@@ -1210,7 +1216,7 @@ def _scalars(kernel: Kernel, numbers: Mapping[str, float]) -> dict[int, Any]:
 
 
 def _memories(kernel: Kernel, xp: Any, tensors: Mapping[str, Array], bounds: Mapping[str, Array], env: dict[int, Any]) -> dict[str, Memory]:
-    """Of all tensors, also of those that carry bounds."""
+    """The memories of all tensors, including those that carry bounds."""
     found: dict[str, Memory] = {}
 
     def place(p: Param, data: Array, shape: tuple[int, ...], written: bool) -> None:
@@ -1249,7 +1255,7 @@ def _memories(kernel: Kernel, xp: Any, tensors: Mapping[str, Array], bounds: Map
 
 
 def machine_of(kernel: Kernel, numbers: Mapping[str, float]) -> Machine:
-    """One that computes scalars."""
+    """A machine that computes scalars."""
     m = Machine(kernel, Numpy(), _scalars(kernel, numbers), np.arange(1), (1, 1, 1))
     m.types = types_of(kernel)
     return m
@@ -1289,7 +1295,7 @@ def _run(kernel: Kernel, xp: Any, tensors: Mapping[str, Array], numbers: Mapping
 
 
 def _of_doubt(kernel: Kernel, op: Op) -> bool:
-    """Is it a store to the cells that say whether bounds count?"""
+    """Is it a store to the cells that tell whether bounds are valid?"""
     defined: dict[int, Op] = {}
 
     def walk(block: Block) -> None:
@@ -1330,7 +1336,7 @@ def _found(kernel: Kernel, xp: Any, memories: Mapping[str, Memory], tensors: Map
 
 
 def _bound_of_sum(xp: Any, dtype: str, e: Array, sums: Sequence[Array]) -> Array:
-    """As bound_of_sum of lib/error_bound/atomic.c: any order of updates."""
+    """As bound_of_sum of lib/error_bound/atomic.c: for any order of updates."""
     start, size, count, fraction = sums
     size = xp.abs(start) + size + e
     n = count + xp.to((start != 0) | xp.isnan(start), xp.f64)

@@ -1,5 +1,5 @@
-"""A product as one writes it in Triton: A [M, K] times the transpose of B [N, K], f16 with f32 sums, tuned over a few
-tile sizes.  Imported where Triton is."""
+"""A typical GEMM in Triton: A [M, K] times the transpose of B [N, K], f16 with f32 accumulation, autotuned over
+a few tile sizes. Imported only if Triton is installed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Examples of hexc as one writes them in Triton, compiled for sm_80: a name a line of the input, seconds of this process, in
-which ptxas is not, a line of the output, behind a first line with Triton's version.  Run as a program; no GPU is needed."""
+"""Examples of hexc as typical Triton kernels, compiled for sm_80. The input has a kernel name per line;
+the output has Triton's version, then per line the CPU seconds of this process, without ptxas. Run as a
+program; no GPU is needed."""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ def gemm_f16(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.conste
     tl.store(c + m[:, None] * N + n[None, :], acc.to(tl.float16), mask=(m[:, None] < M) & (n[None, :] < N))
 
 
-# Pointers and sizes that are multiples of 16, as launches find them; tiles, warps and stages of the examples.
+# Pointers and sizes are multiples of 16, as at a launch; tiles, warps and stages are those of the examples.
 KERNELS: dict[str, tuple[Any, str, dict[str, int], dict[str, int]]] = {
     "vector_add": (vector_add, "*fp32 *fp32 *fp32 i32", {"B": 1024}, {"num_warps": 4}),
     "softmax": (softmax, "*fp32 *fp32 i32", {"B": 256}, {"num_warps": 4}),
@@ -61,7 +62,7 @@ KERNELS: dict[str, tuple[Any, str, dict[str, int], dict[str, int]]] = {
 
 
 def seconds(name: str) -> float:
-    """Of the processors."""
+    """CPU time."""
     kernel, types, constants, options = KERNELS[name]
     signature = dict(zip(kernel.arg_names, types.split() + ["constexpr"] * len(constants), strict=True))
     aligned = {(i,): [["tt.divisibility", 16]] for i in range(len(types.split()))}

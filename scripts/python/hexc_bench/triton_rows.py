@@ -1,5 +1,5 @@
-"""A selective scan as one writes it in Triton: a block of channels with their states in registers, one time step after the other.
-Imported where Triton is."""
+"""A typical selective scan in Triton: a block of channels with their states in registers, one time step after
+the other. Imported only if Triton is installed."""
 
 from __future__ import annotations
 

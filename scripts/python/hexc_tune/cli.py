@@ -1,42 +1,42 @@
-"""tune PROG.hexc [options] [options of `hexc run`] - try the solutions that hexc finds; which is fastest?
-tune --db FILE.db --report FILE.html | --export FILE | --study | --dump - tell what a sweep found
+"""tune PROG.hexc [options] [options of `hexc run`] - time the candidates of a tile program and find the fastest
+tune --db FILE.db --report FILE.html | --export FILE | --study | --dump - report the results of a sweep
 
---op NAME            instead of a program: an operator of lib/ops; --kernel chooses of its kernels, and where no -D does, the
-                     values of its own table are swept.  Its chains are judged too, kernel by kernel; --export writes a
-                     table for hexc_op_opts.families
--D NAME=V1,V2,...    sweep a tunable: all combinations are tried, those that do not fit are told and left out
---shape M=64,K=512   sizes to try; may be given more than once.  Names in the brackets of --arg 'A=random(1)[M,K]' are
-                     replaced, and tensors that are not given are random
---shapes FILE        a shape a line
---exec gpu|clock|sim|auto  gpu: measured; clock: checked on the simulator, timed by a static clock of the machine code
-                     (ptxas and nvdisasm); sim: checked and counted on the simulator, ranked by the time that the GPU
-                     of --roofline takes at least; auto (default): the first of these that can be had here
+--op NAME            instead of a program: an operator of lib/ops. --kernel selects one of its kernels; without -D the
+                     values of its own table are swept. Its chains are timed too, kernel by kernel; --export writes
+                     a table for hexc_op_opts.families
+-D NAME=V1,V2,...    sweep a tunable: runs all combinations; reports and skips invalid ones
+--shape M=64,K=512   sizes to run; may be given more than once. Names in the brackets of --arg 'A=random(1)[M,K]' are
+                     replaced, and omitted tensors are random
+--shapes FILE        one shape per line
+--exec gpu|clock|sim|auto  gpu: measured; clock: checked on the simulator, timed by a static model of the machine code
+                     (ptxas and nvdisasm); sim: checked and counted on the simulator, ranked by the lower bound for
+                     the GPU of --roofline; auto (default): the first of these that is available
 --roofline GPU       with --exec sim or clock (by --arch: A100-80GB for sm_80, and so on; ? lists them)
---within R           only candidates predicted at most R times as long as the best of their combination (1.25)
---across R           and at most R times as long as the best of all combinations, for each shape (0: no matter)
---first N            only the N that are predicted to be fastest of each shape (0: all)
---halving N          of what is measured, 1/N goes on to the next of three rounds (2; 1: one round for all)
---repeat N           launches timed (30), of all rounds together, on the GPU
+--within R           skip candidates predicted above R times the best of their combination (1.25)
+--across R           and those above R times the best of all combinations, for each shape (0: no limit)
+--first N            only the N predicted fastest of each shape (0: all)
+--halving N          1/N of the measured candidates remain for the next of three rounds (2; 1: one round for all)
+--repeat N           timed launches on the GPU (30), over all rounds
 --warm               leave tensors in the L2 cache between launches; otherwise it is overwritten before each
---sample N           of grids with more, the simulator runs about N blocks, and counts are those of all (16; 0: all blocks)
---no-assemble        do not ask ptxas, where there is one, about the first 8 candidates of each combination: by what it says
-                     of registers they are ranked, and those that spill are left out where others do not
---no-check           do not compare each with the meaning of the program first
---jobs N             processes at a time (one for each core); on a GPU one measures, and they compile ahead of it
---budget SECONDS     start nothing more after so long; the same command goes on
+--sample N           of larger grids the simulator runs about N blocks, and scales the counts (16; 0: all blocks)
+--no-assemble        do not compile the first 8 candidates of each combination with ptxas, if available; by default
+                     its register counts rank them, and those that spill are skipped if others do not
+--no-check           do not check each candidate's results first
+--jobs N             concurrent processes (one per core); on a GPU one process measures, and these compile ahead of it
+--budget SECONDS     start nothing after this time; the same command resumes
 --limit SECONDS      for one candidate (600)
---ray ADDRESS        on the hosts of a Ray cluster (TUNE.md); local: on one that is started here
---db FILE.db         keep everything there (SQLite); the same command goes on where it was ended
--o FILE.json         write all that was tried, after each try: what was found is kept if the sweep is ended (ctrl-C)
+--ray ADDRESS        on the hosts of a Ray cluster (TUNE.md); local: starts one on this host
+--db FILE.db         store everything there (SQLite); the same command resumes an ended sweep
+-o FILE.json         write all results, after each candidate: they remain if the sweep is ended (ctrl-C)
 --top N              print the N best of each shape (10)
---export FILE        write a line for each set of constants: for which sizes it is to be taken (- is standard output)
---report FILE.html   write a page: predicted and measured, the best, where time goes, what pruning loses
+--export FILE        write an entry for each set of constants, with the sizes that it is for (- is standard output)
+--report FILE.html   write a page: predictions and measurements, the best, time by part, what pruning loses
 --study              print how few measurements would have found a kernel within 2 % of the best
---dump               print what the database holds, but for times and hosts
+--dump               print the database, without times and hosts
 
-Everything else (--arg, --arch, --kernel, -D NAME=VALUE) goes to hexc.  HEXC is the command line to use
-(build/hexc).  scripts/python/TUNE.md tells more.  The last lines say how well predictions ranked what was measured:
-where in each combination's list the fastest stood, and what the first of the list loses against it.
+Everything else (--arg, --arch, --kernel, -D NAME=VALUE) is passed to hexc. HEXC is the command line to use
+(build/hexc). See scripts/python/TUNE.md. The last lines state how well predictions ranked the measured candidates:
+the rank of the fastest in each combination's list, and what the first of the list loses against it.
 
     scripts/tune examples/gemm_f16.hexc -D BM=64,128 -D BN=64,128,256 --shape M=4096,N=4096,K=4096 \\
         --shape M=16,N=4096,K=4096 --db gemm.db --report gemm.html --export gemm.family
@@ -73,12 +73,12 @@ VALUES = {"--exec": "auto", "--within": "1.25", "--across": "0", "--first": "0",
           "--repeat": "30", "--jobs": "0", "--sample": "16", "--budget": "0", "--limit": "600", "--roofline": "", "--db": "", "--ray": "",
           "--op": "", "-o": "", "--export": "", "--report": "", "--shapes": ""}
 FLAGS = ("--no-assemble", "--no-check", "--warm", "--study", "--dump")
-# a launch of nothing: what a GPU of the simulator's list has is asked for so
+# an empty launch: requests the data of a GPU from the simulator's list
 NOTHING = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry nothing() { ret; }\n"
 
 
 class Words:
-    """The command line: our own options, the lists to sweep, and what hexc gets."""
+    """The command line: the tuner's options, the lists to sweep, and hexc's options."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.own, self.flags = dict(VALUES), set[str]()
@@ -146,7 +146,7 @@ def _split_args(passed: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def machine_of(roofline: str, compiler: Compiler) -> Machine:
-    """What the simulator knows of a GPU."""
+    """The simulator's data of a GPU."""
     with tempfile.TemporaryDirectory() as folder:
         ptx, stats = Path(folder, "nothing.ptx"), Path(folder, "stats.json")
         ptx.write_text(NOTHING)
@@ -159,7 +159,7 @@ def machine_of(roofline: str, compiler: Compiler) -> Machine:
 
 
 def prepare(words: Words, compiler: Compiler, hosts: Hosts | None) -> tuple[Options, str]:
-    """Who judges, for what; and the driver's version."""
+    """The method of timing, the GPU, and the driver's version."""
     options, args = _split_args(words.passed)
     judge, roofline, driver = words.own["--exec"], words.own["--roofline"], ""
     here = gpu.find() if judge in ("gpu", "auto") and not hosts else None
@@ -192,7 +192,7 @@ def prepare(words: Words, compiler: Compiler, hosts: Hosts | None) -> tuple[Opti
 
 
 def write_json(path: str, value: Any) -> None:
-    """Whole at any time."""
+    """Writes the file atomically."""
     try:
         with open(path + ".new", "w", encoding="utf-8") as f:
             json.dump(value, f, indent="\t")
@@ -203,17 +203,19 @@ def write_json(path: str, value: Any) -> None:
 
 
 def end(number: int, _: FrameType | None) -> None:
-    signal.signal(number, signal.SIG_DFL)  # once more ends us at once
+    signal.signal(number, signal.SIG_DFL)  # a second signal ends the process immediately
     raise Ended(number)
 
 
-# ---- what is printed --------------------------------------------------------------------------------------------------
+# ---- output
+# --------------------------------------------------------------------------------------------------------
 
 HEADS = {"gpu": "median us", "clock": "us by clock", "sim": "us at least"}
 
 
 def tell(options: Options, store: Store, number: int, top: int) -> tuple[list[Result], bool]:
-    """The best of each shape, what was left out, and how good predictions are; the best, and whether any was wrong."""
+    """Prints the best of each shape, skipped candidates, and the accuracy of predictions; returns the best,
+    and whether any was wrong."""
     found = results(store, number, options.judge)
     best: list[Result] = []
     for shape in dict.fromkeys(r.choice.shape for r in found):
@@ -248,7 +250,7 @@ def tell(options: Options, store: Store, number: int, top: int) -> tuple[list[Re
 
 
 def ranking(tried: Sequence[Result]) -> None:
-    """How well the cost model ranked the candidates of each list."""
+    """Prints how well the cost model ranked the candidates of each list."""
     lists: dict[tuple[str, str], list[Result]] = {}
     for r in tried:
         lists.setdefault((r.choice.shape, r.choice.define), []).append(r)
@@ -265,7 +267,7 @@ def ranking(tried: Sequence[Result]) -> None:
 
 
 def write_out(words: Words, store: Store, numbers: Sequence[int]) -> None:
-    """--report, --export, --study, --dump, of these sweeps."""
+    """--report, --export, --study, --dump, for these sweeps."""
     sweeps = [s for s in store.sweeps() if s["id"] in numbers]
     if words.own["--export"]:
         _write(words.own["--export"], export.text(store, sweeps))
@@ -294,7 +296,7 @@ def _write(path: str, text: str) -> None:
 
 
 def sweep(words: Words) -> int:
-    """The exit status."""
+    """Runs a sweep; returns the exit status."""
     compiler = Compiler()
     operator = ops.read(words.own["--op"]) if words.own["--op"] else None
     if operator:
@@ -338,7 +340,7 @@ def sweep(words: Words) -> int:
 
 
 def _number(store: Store, options: Options, driver: str, build: str) -> int:
-    """Of the sweep in the database."""
+    """The id of the sweep in the database."""
     try:
         digest = hashlib.sha256(Path(options.program).read_bytes()).hexdigest()
     except OSError as error:
@@ -348,7 +350,7 @@ def _number(store: Store, options: Options, driver: str, build: str) -> int:
 
 
 def _of_operator(words: Words, operator: ops.Operator) -> None:
-    """The program, the kernel and the lists that an operator stands for."""
+    """The program, the kernel and the lists for an operator."""
     if words.program:
         raise TuneError(f"--op {operator.name} or {words.program}: one at a time")
     options, _ = _split_args(words.passed)
@@ -364,8 +366,8 @@ def _of_operator(words: Words, operator: ops.Operator) -> None:
 
 
 def _stages(words: Words, operator: ops.Operator, of: Options) -> list[Options]:
-    """The sweeps of the kernels of an operator's chains, each with the constants of its line, for the sizes that the line is
-    for."""
+    """The sweeps of the kernels of an operator's chains, each with the constants of its table entry, for
+    the sizes of that entry."""
     host = ops.settings(operator, option(of.options, "--kernel") or "", words.sweep)
     shapes: dict[ops.Stage, list[dict[str, int]]] = {}
     for line in operator.chains():
@@ -405,7 +407,7 @@ def _last_words(words: Words, parts: Sequence[Options], store: Store, numbers: S
 
 
 def main() -> None:
-    """Of scripts/tune."""
+    """Entry point of scripts/tune."""
     if any(w in ("-h", "--help") for w in sys.argv[1:]):
         print(__doc__, end="")
         return

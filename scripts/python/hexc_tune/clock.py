@@ -1,19 +1,21 @@
-"""A static clock: how long the machine code of a kernel takes, without a GPU.
+"""A static performance model: the time of a kernel's machine code, without a GPU.
 
-ptxas makes the machine code.  All warps that a multiprocessor holds run through it: the code in front of the main loop,
-turns of it until they take the same time, the code behind.  Each of the four sub-cores issues one instruction a cycle,
-in the order of a warp; which may be issued is in the control codes (stall counts, barriers, groups of copies); and an
-instruction holds the pipe that executes it.  How many turns there are is what the simulator counted of the instructions
-in the loop.  Multiprocessors take blocks in waves; and nothing is faster than the bytes at the rates of L2 and DRAM.
+ptxas produces the machine code. The model runs all resident warps of a multiprocessor through it: the code
+before the main loop, iterations until their time is constant, and the code after it. Each of the four sub-cores
+issues one instruction per cycle, in order within a warp. The control codes determine when an instruction may
+issue (stall counts, barriers, copy groups). An instruction occupies the pipe that executes it. The trip count
+comes from the simulator's counts of the instructions in the loop. Multiprocessors execute blocks in waves. The
+transferred bytes at the L2 and DRAM rates are a lower bound.
 
-It ranks kernels of one program; it is no measurement.  Not in it: operand banks, the instruction cache, bank conflicts,
-paths around the main loop, L2 misses.  Kernels whose warps have roles (sm_90a) are clock_roles.py's.
+It ranks kernels of one program; it is no measurement. It omits operand banks, the instruction cache, bank
+conflicts, paths around the main loop, and L2 misses. clock_roles.py models warp-specialized kernels (sm_90a).
 
-Sources.  Lanes a cycle: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions", and the simulator's
-lib/sim/launch/rates.def, which test/python/tune.py compares; products: gpus.def there; latencies of shared memory and L2:
-infer/core/sm_throughput.def names the papers; what a multiprocessor holds: the guide, "Technical Specifications per Compute
-Capability"; 128 bytes a cycle of shared memory: the guide, "Shared Memory".  Assumed: of warps that
-may issue, the one that did so longest ago does; 20 cycles from the last arrival at a barrier; a request of a sub-core to the load-store unit every 2 cycles.
+Sources. Lanes per cycle: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions", and the
+simulator's lib/sim/launch/rates.def, which test/python/tune.py compares. MMAs: gpus.def there. Latencies of
+shared memory and L2: infer/core/sm_throughput.def names the papers. Resources of a multiprocessor: the guide,
+"Technical Specifications per Compute Capability". 128 bytes per cycle of shared memory: the guide, "Shared
+Memory". Assumptions: among ready warps the one that issued longest ago is selected; 20 cycles from the last
+arrival at a barrier; a sub-core sends a request to the load-store unit every 2 cycles.
 """
 
 from __future__ import annotations
@@ -32,8 +34,8 @@ from .compiler import Compiler
 
 @dataclass(frozen=True)
 class Chip:
-    """A multiprocessor: lanes a cycle, f16 products (multiply-accumulates) a cycle, bytes of L2 a cycle, cycles of
-    latency, and what it holds: shared bytes, those each block takes besides, threads, blocks."""
+    """A multiprocessor: lanes per cycle, f16 multiply-accumulates per cycle, bytes of L2 per cycle, latencies in
+    cycles, and its resources: shared bytes, additional shared bytes per block, threads, blocks."""
 
     int32: int
     f32: int
@@ -66,19 +68,19 @@ STORE = frozenset(("STS", "STG", "STSM", "RED"))
 LOAD = frozenset(("LDS", "LDSM", "LDG", "LDGSTS", "SHFL", "ATOM", "ATOMG", "ATOMS", "LDL", "STL", "LDC", "S2R", "S2UR"))
 GLOBAL = frozenset(("LDG", "STG", "LDGSTS", "RED", "ATOMG"))
 NONE = frozenset(("BRA", "EXIT", "NOP", "BAR", "DEPBAR", "LDGDEPBAR", "BSSY", "BSYNC", "WARPSYNC", "RET", "CALL", "MEMBAR"))
-ROLES = ("UTMALDG", "SYNCS", "HGMMA", "IGMMA", "QGMMA")  # who waits by barriers in shared memory
-# multiply-accumulates of a warp's product by the shape in its name
+ROLES = ("UTMALDG", "SYNCS", "HGMMA", "IGMMA", "QGMMA")  # instructions of warp-specialized code (mbarriers)
+# multiply-accumulates of a warp's MMA, by the shape in its name
 SHAPES = {"16816": 2048, "1688": 1024, "1684": 512, "884": 256, "8816": 1024, "8832": 2048, "16832": 4096, "16864": 8192,
           "168256": 32768}
-# what the simulator counts (`instructions` of --stats), and what it is called in machine code
+# the simulator's counters (`instructions` of --stats), and their names in machine code
 COUNTED = {"mma": tuple(sass.TENSOR), "cp_async": ("LDGSTS",), "ldmatrix": ("LDSM",), "ld_global": ("LDG",),
            "ld_shared": ("LDS",), "mufu": ("MUFU",), "st_global": ("STG",)}
 
 
 @dataclass(frozen=True)
 class Op:
-    """What an instruction asks for: cycles of a ``pipe`` of its sub-core, cycles of the one path to shared memory, bytes
-    of global memory, cycles until its result is there."""
+    """The resources of an instruction: cycles of a ``pipe`` of its sub-core, cycles of the shared-memory data
+    path, bytes of global memory, and cycles until its result is available."""
 
     x: sass.Instruction
     pipe: str
@@ -94,7 +96,7 @@ def _bits(op: str) -> int:
 
 
 def _products(x: sass.Instruction) -> float:
-    """In f16 multiply-accumulates: of 8-bit integers twice as many are done in a cycle, of TF32 half as many."""
+    """In f16 multiply-accumulates: 8-bit integers have twice the rate, TF32 half."""
     found = re.search(r"\.(\d{3,6})\b", x.op)
     macs = SHAPES.get(found.group(1) if found else "", 2048)
     rate = 0.5 if "TF32" in x.op else 4 if re.search(r"\.[SU]4\b", x.op) else 2 if x.base in ("IMMA", "QMMA") else 1
@@ -102,7 +104,7 @@ def _products(x: sass.Instruction) -> float:
 
 
 def needs(x: sass.Instruction, chip: Chip) -> Op:
-    """Of one instruction on a chip."""
+    """The resources of one instruction on a chip."""
     base = x.base
     if x.never or base in NONE:
         return Op(x, "", 0, 0, 0, 0)
@@ -135,7 +137,7 @@ def needs(x: sass.Instruction, chip: Chip) -> Op:
 class _Warp:
     block: int
     sub: int
-    at: int = 0  # in the trace
+    at: int = 0  # index in the trace
     ready: float = 0
     barrier: list[float] = field(default_factory=lambda: [0.0] * 6)
     groups: list[list[float]] = field(default_factory=lambda: [[] for _ in range(6)])
@@ -144,7 +146,7 @@ class _Warp:
 
 @dataclass
 class Ran:
-    """Cycles until all is done, those until the turns were, and how long pipes were held."""
+    """Cycles until the end, cycles at the marks, and busy cycles of the pipes."""
 
     cycles: float = 0
     turns: list[float] = field(default_factory=list)
@@ -152,9 +154,10 @@ class Ran:
 
 
 def run(trace: Sequence[Op], marks: Sequence[int], blocks: int, warps: int, chip: Chip) -> Ran:
-    """``blocks`` blocks of ``warps`` warps run through the trace; ``turns[i]`` is when the last warp passed marks[i]."""
+    """Runs ``blocks`` blocks of ``warps`` warps through the trace; ``turns[i]`` is when the
+    last warp passed marks[i]."""
     all_warps = [_Warp(b, (b * warps + w) % 4) for b in range(blocks) for w in range(warps)]
-    queue = [(0.0, 0.0, i) for i in range(len(all_warps))]  # when, when it last issued, which
+    queue = [(0.0, 0.0, i) for i in range(len(all_warps))]  # time, last issue, index
     slot, pipes = [0.0] * 4, [collections.defaultdict[str, float](float) for _ in range(4)]
     path = far = 0.0
     met: dict[int, list[int]] = collections.defaultdict(list)
@@ -194,7 +197,7 @@ def run(trace: Sequence[Op], marks: Sequence[int], blocks: int, warps: int, chip
         if x.base == "BAR" and not x.never and "ARV" not in x.op:
             met[w.block].append(number)
             if len(met[w.block]) < warps:
-                continue  # until the last comes
+                continue  # until the last warp arrives
             for other in met.pop(w.block):
                 all_warps[other].ready = max(all_warps[other].ready, now + BARRIER)
                 if all_warps[other].at < len(trace):
@@ -205,7 +208,7 @@ def run(trace: Sequence[Op], marks: Sequence[int], blocks: int, warps: int, chip
 
 
 def groups_done(of: Sequence[Sequence[float]], x: sass.Instruction) -> float:
-    """When at most so many groups of copies as DEPBAR.LE names are on their way."""
+    """When at most the number of copy groups in DEPBAR.LE are in flight."""
     found = re.search(r"SB(\d)(?:, 0x(\w+))?", x.operands)
     if not found:
         return 0
@@ -214,7 +217,7 @@ def groups_done(of: Sequence[Sequence[float]], x: sass.Instruction) -> float:
 
 
 class Waits(Protocol):
-    """What of a warp its barriers are."""
+    """The scoreboard barriers and copy groups of a warp."""
 
     barrier: list[float]
     groups: list[list[float]]
@@ -222,7 +225,7 @@ class Waits(Protocol):
 
 
 def release(w: Waits, x: sass.Instruction, now: float, done: float) -> None:
-    """Barriers that the instruction sets; an LDGDEPBAR closes a group of LDGSTS."""
+    """Sets the barriers of the instruction; an LDGDEPBAR closes a group of LDGSTS."""
     if x.base == "LDGSTS":
         w.copied = max(w.copied, done)
     if x.never:
@@ -240,8 +243,8 @@ def release(w: Waits, x: sass.Instruction, now: float, done: float) -> None:
 
 
 def turns_of(code: Sequence[sass.Instruction], span: tuple[int, int], stats: Mapping[str, Any], warps: int) -> int:
-    """How often a warp goes through the loop: what the simulator counted of the kind of instruction that stands in it most
-    often, those outside of it taken off."""
+    """The trip count of the loop for a warp: the simulator's count of the kind of instruction that is most
+    frequent in the loop, without those outside of it."""
     body = code[slice(*span)]
     best, turns = 0, 1.0
     for name, bases in COUNTED.items():
@@ -255,7 +258,7 @@ def turns_of(code: Sequence[sass.Instruction], span: tuple[int, int], stats: Map
 
 
 def resident(chip: Chip, threads: int, registers: int, shared: int) -> int:
-    """Blocks that a multiprocessor holds; registers are given to warps by 256."""
+    """Resident blocks of a multiprocessor; registers are allocated to warps in units of 256."""
     warps = -(-threads // 32)
     by_registers = REGISTERS // (warps * (-(-registers * 32 // 256) * 256))
     by_shared = chip.shared // (shared + chip.besides) if shared + chip.besides else chip.blocks
@@ -264,10 +267,10 @@ def resident(chip: Chip, threads: int, registers: int, shared: int) -> int:
 
 def cycles(code: Sequence[sass.Instruction], span: tuple[int, int] | None, turns: int, blocks: int, warps: int,
            chip: Chip) -> tuple[float, collections.Counter[str]]:
-    """Cycles of so many blocks at a time, and how long pipes are held."""
+    """Cycles of ``blocks`` concurrent blocks, and busy cycles of the pipes."""
     ops = [needs(x, chip) for x in code]
     last = next((i for i in range(len(ops) - 1, -1, -1) if code[i].base == "EXIT"), len(ops) - 1)
-    if not span or not turns:  # there is no loop, or it is passed by
+    if not span or not turns:  # no loop, or it is skipped
         outside = ops[: last + 1] if not span else [*ops[: span[0]], *ops[span[1] : max(last, span[1]) + 1]]
         ran = run(outside, (), blocks, warps, chip)
         return ran.cycles, ran.held
@@ -285,9 +288,10 @@ def cycles(code: Sequence[sass.Instruction], span: tuple[int, int] | None, turns
 
 
 def judge(ptx: str, text: str, stats: Mapping[str, Any], compiler: Compiler, limit: float | None) -> dict[str, Any]:
-    """What the clock says of PTX that the simulator has run, of a candidate of this ``text``: ``clock`` with microseconds
-    (``us``), ``cycles`` of all that a multiprocessor does, ``turns``, blocks ``together``, ``registers``, ``spilled`` bytes
-    and the share of time (``held``) of each pipe; or ``no_clock``: why not."""
+    """The prediction for PTX that the simulator has run, of a candidate with this ``text``. ``clock`` has
+    microseconds (``us``), ``cycles`` of all work of a multiprocessor, ``turns`` (trip count), resident blocks
+    ``together``, ``registers``, ``spilled`` bytes and the busy share of time (``held``) of each pipe.
+    ``no_clock`` is the reason if there is none."""
     arch = stats["arch"]
     if arch not in CHIPS:
         return {"no_clock": f"there is no clock for {arch}"}
@@ -317,7 +321,7 @@ Took = tuple[int, float, collections.Counter[str]]
 
 
 def _of_all(code: list[sass.Instruction], labels: dict[str, int], stats: Mapping[str, Any], together: int, chip: Chip) -> Took:
-    """Turns, cycles and pipes of what a multiprocessor does where all warps do the same: blocks in waves."""
+    """Trip count, cycles and pipes of a multiprocessor whose warps all run the same code: blocks in waves."""
     grid, warps = math.prod(stats["grid"]), -(-math.prod(stats["block"]) // 32)
     span = sass.main_loop(code, labels)
     turns = turns_of(code, span, stats, ran_blocks(stats) * warps) if span else 1
@@ -333,8 +337,8 @@ def _of_all(code: list[sass.Instruction], labels: dict[str, int], stats: Mapping
 
 def _of_roles(code: list[sass.Instruction], labels: dict[str, int], text: str, stats: Mapping[str, Any], together: int,
               chip: Chip) -> Took | str:
-    """The same where warps have roles; or why that is not known."""
-    from . import clock_roles  # it has this one's parts
+    """The same for warp-specialized kernels; or the reason why it is unknown."""
+    from . import clock_roles  # it imports from this module
 
     roles, grid, ran = clock_roles.roles_of(text), math.prod(stats["grid"]), ran_blocks(stats)
     shape = clock_roles.shape_of(code, labels)
@@ -357,10 +361,10 @@ def ran_blocks(stats: Mapping[str, Any]) -> int:
 
 
 def lacks() -> str:
-    """Which of ptxas and nvdisasm are not here, as a sentence; "": both are."""
+    """A message naming the missing tools of ptxas and nvdisasm; "" if both are available."""
     return sass.missing("ptxas", "nvdisasm")
 
 
 def ready() -> bool:
-    """Are ptxas and nvdisasm here?"""
+    """Are ptxas and nvdisasm available?"""
     return not lacks()

@@ -1,21 +1,21 @@
-"""The static clock where warps have roles (sm_90a): some fetch, the others multiply, and barriers in shared memory are between
-them.
+"""The static model of warp-specialized kernels (sm_90a): producer warps load, consumer warps multiply, and
+mbarriers synchronize them.
 
-Which instruction of which loop is what, is read from the machine code: the loop with products is the consumers', the one
-with bulk copies (or with copies, and without products) the producers'; a wait (SYNCS.PHASECHK) in the first is for a
-stage that was filled, in the second for one that was freed; an arrival in the first frees a stage, that of the turn before
-where products may still be under way (WARPGROUP.DEPBAR with more than 0).  How many stages there are is how many barriers
-are begun in a row (SYNCS.EXCH).  All warps of the blocks that a multiprocessor holds run through one tile, and through
-two; what the second takes is what each of the others takes, as blocks stay and walk over tiles.  Of two teams that take
-turns (`roles2`) tiles go to each in turn.
+The roles are derived from the machine code. The loop with MMAs is the consumers'. The loop with bulk copies (or
+with copies and no MMAs) is the producers'. A wait (SYNCS.PHASECHK) in the consumer loop is for a filled stage,
+in the producer loop for a released one. An arrival in the consumer loop releases a stage: that of the previous
+iteration if MMAs may still be in flight (WARPGROUP.DEPBAR with more than 0). The number of stages is the number
+of consecutive barrier initializations (SYNCS.EXCH). All warps of the resident blocks run through one tile, and
+through two. The second tile's time is that of each further tile, since the kernel is persistent. If two consumer
+groups alternate (`roles2`), so do their tiles.
 
-Outside of the two loops a warp takes the shortest way that stores anything: edges that are ragged, and tiles that boxes
-cannot store, are not in it.
+Outside the two loops a warp takes the shortest path that stores anything. Partial tiles, and tiles that TMA
+cannot store, are not modelled.
 
-Products of warpgroups: 512 f16 multiply-accumulates a cycle of each sub-core (989.4 TFLOP/s of the H100's data sheet, 132
-multiprocessors, 1.83 GHz), twice as many of 8 bits, half of TF32; operands from shared memory at 128 bytes a cycle.
-Assumed: a queue of 4 products a sub-core, 32 cycles from a product's end to its result, 20 from the last arrival at a
-barrier to who waits for it."""
+wgmma: 512 f16 multiply-accumulates per cycle and sub-core (989.4 TFLOP/s in the H100's data sheet, 132
+multiprocessors, 1.83 GHz), twice that for 8 bits, half for TF32; operands from shared memory at 128 bytes per
+cycle. Assumptions: a queue of 4 MMAs per sub-core, 32 cycles from an MMA's end to its result, 20 from the last
+arrival at a barrier to the waiting warp."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Roles:
-    """What is told of a candidate: warps that fetch, teams, warps of a team."""
+    """The roles of a candidate: producer warps, consumer groups, warps per group."""
 
     fetch: int
     teams: int
@@ -48,14 +48,15 @@ class Roles:
 
 
 def roles_of(text: str) -> Roles | None:
-    """Of a candidate's text ("roles2 4+2x4 warps; ..")."""
+    """From a candidate's text ("roles2 4+2x4 warps; ..")."""
     found = re.match(r"roles2? (\d+)\+(?:(\d+)x)?(\d+) warps", text)
     return Roles(int(found.group(1)), int(found.group(2) or 1), int(found.group(3))) if found else None
 
 
 @dataclass
 class _Step:
-    """An instruction on a warp's way; with ``event`` one that waits for or makes stage ``number`` full or free."""
+    """An instruction on a warp's path; with ``event``, one that waits for or makes stage
+    ``number`` full or free."""
 
     op: Op
     event: str = ""
@@ -64,18 +65,18 @@ class _Step:
 
 @dataclass(frozen=True)
 class Shape:
-    """The loops of a kernel with roles, and the ways around them."""
+    """The loops of a warp-specialized kernel, and the paths around them."""
 
     consume: Span
     produce: Span
     outer: Span | None
     stages: int
-    bulk: int  # bulk copies of a turn; 0: the producers' lanes copy
-    lag: int  # turns until a stage is freed
+    bulk: int  # bulk copies per iteration; 0: the producers' lanes copy
+    lag: int  # iterations until a stage is released
 
 
 def shape_of(code: list[Instruction], labels: dict[str, int]) -> Shape | str:
-    """Or why there is none."""
+    """The loops, or the reason why they are not found."""
     spans = loops(code, labels)
     inner = [s for s in spans if not any(t != s and s[0] <= t[0] and t[1] <= s[1] for t in spans)]
 
@@ -105,7 +106,7 @@ def _offset(x: Instruction) -> int:
 
 
 def stages_of(code: Sequence[Instruction], wait: Instruction) -> int:
-    """Barriers that are begun side by side where the loop's wait is."""
+    """Barriers initialized next to the one that the loop waits for."""
     begun = sorted({_offset(x) for x in code if x.op.startswith("SYNCS.EXCH")})
     used = [_offset(x) for x in code if x.base == "SYNCS" and not x.op.startswith("SYNCS.EXCH")]
     at = begun[0] + _offset(wait) - min(used) if begun else 0
@@ -118,7 +119,7 @@ def stages_of(code: Sequence[Instruction], wait: Instruction) -> int:
 
 
 def way(code: Sequence[Instruction], labels: dict[str, int], begin: int, end: int, over: frozenset[str]) -> list[int]:
-    """The fewest instructions from one to another, forward, with one of ``over`` if any way has one."""
+    """The shortest forward path from one instruction to another, with one of ``over`` if any path has one."""
     best: dict[tuple[int, bool], tuple[int, tuple[int, bool] | None]] = {(end, True): (0, None), (end, False): (0, None)}
     for i in range(end - 1, begin - 1, -1):
         x = code[i]
@@ -132,7 +133,7 @@ def way(code: Sequence[Instruction], labels: dict[str, int], begin: int, end: in
             if found:
                 best[i, seen] = min(found, key=lambda f: f[0])
     at: tuple[int, bool] | None = (begin, False)
-    if at not in best:  # no way has one
+    if at not in best:  # no path has one
         at = (begin, True) if (begin, True) in best else None
     out = []
     while at is not None and at[0] != end:
@@ -142,10 +143,10 @@ def way(code: Sequence[Instruction], labels: dict[str, int], begin: int, end: in
 
 
 def product(x: Instruction) -> tuple[float, bool]:
-    """Cycles of a sub-core's pipe that a warp's share of a warpgroup's product takes, and whether it closes a group."""
+    """Cycles that a warp's share of a wgmma occupies a sub-core's pipe, and whether it closes a group."""
     found = re.search(r"\.(\d+)x(\d+)x(\d+)", x.op)
     m, n, k = map(int, found.groups()) if found else (64, 64, 16)
-    size = 32 // k  # bytes of an element: 8 are of TF32, 16 of f16, 32 of 8 bits
+    size = 32 // k  # bytes of an element: 8 for TF32, 16 for f16, 32 for 8 bits
     shared = n * k * size + (m * k * size if re.match(r"R\d+, gdesc", x.operands) else 0)
     return max(m * n * 16 / 4 / RATE, shared / 128), "gsb0" in x.operands
 
@@ -156,7 +157,7 @@ def _ops(code: Sequence[Instruction], chip: Chip) -> list[Op]:
 
 def traces(code: list[Instruction], labels: dict[str, int], s: Shape, roles: Roles, tiles: int, turns: int,
            chip: Chip) -> tuple[list[_Step], list[list[_Step]]]:
-    """What a producer runs through, and a warp of each team."""
+    """The traces of a producer, and of a warp of each consumer group."""
     ops = _ops(code, chip)
 
     def plain(begin: int, end: int, over: frozenset[str] = frozenset()) -> list[_Step]:
@@ -197,7 +198,7 @@ def traces(code: list[Instruction], labels: dict[str, int], s: Shape, roles: Rol
 @dataclass
 class _Warp:
     block: int
-    group: int  # whose barriers it meets at
+    group: int  # the group whose barriers it uses
     sub: int
     trace: list[_Step]
     at: int = 0
@@ -210,7 +211,7 @@ class _Warp:
 
 def run(producer: list[_Step], teams: list[list[_Step]], blocks: int, s: Shape, roles: Roles, turn_bytes: float,
         chip: Chip) -> Ran:
-    """Until the last warp is done."""
+    """Cycles until the last warp is done."""
     warps: list[_Warp] = []
     fetch = 1 if s.bulk else roles.fetch
     for b in range(blocks):
@@ -264,7 +265,7 @@ def run(producer: list[_Step], teams: list[list[_Step]], blocks: int, s: Shape, 
         if may > now:
             heapq.heappush(heap, (may, before, i))
             continue
-        if step.event == "drain" or step.event == "free!" and x.base != "SYNCS":  # nothing that is issued
+        if step.event == "drain" or step.event == "free!" and x.base != "SYNCS":  # nothing is issued
             if step.event == "free!":
                 tell((w.block, "free", step.number), now, roles.warps)
             w.at += 1
@@ -319,7 +320,8 @@ def run(producer: list[_Step], teams: list[list[_Step]], blocks: int, s: Shape, 
 
 def cycles(code: list[Instruction], labels: dict[str, int], roles: Roles, turns: int, tiles: int, blocks: int,
            turn_bytes: float, chip: Chip) -> tuple[float, collections.Counter[str]] | str:
-    """Until ``blocks`` blocks have done ``tiles`` tiles each, and how long pipes are held; or why that is not known."""
+    """Cycles until ``blocks`` blocks have done ``tiles`` tiles each, and busy cycles of the pipes; or the
+    reason why it is unknown."""
     s = shape_of(code, labels)
     if isinstance(s, str):
         return s

@@ -18,14 +18,14 @@ from typing import Any
 from .errors import TuneError
 from .measurer import Measurer
 
-# of the statistics that `hexc run` writes
+# from the statistics of `hexc run`
 KEPT = ("median_us", "us", "warp_instructions", "mma", "bank_conflicts", "global_sectors_read", "grid", "block",
         "gpu", "driver", "arch", "roofline", "sampled")
 
 
 @dataclass
 class Done:
-    """How a command ended: its exit status (124: it took too long) and what it said."""
+    """The result of a command: its exit status (124: timeout) and output."""
 
     status: int
     out: str
@@ -33,13 +33,13 @@ class Done:
 
     @property
     def why(self) -> str:
-        """The first line of what it said was wrong."""
+        """The first line of its error output."""
         return ((self.err or self.out).strip().splitlines() or ["no message"])[0]
 
 
 @dataclass
 class Compiler:
-    """The command ``path``; ``cwd`` is where its relative names begin (None: here)."""
+    """The command ``path``; ``cwd`` is the base of its relative paths (None: the current directory)."""
 
     path: str = field(default_factory=lambda: os.environ.get("HEXC", "build/hexc"))
     cwd: str | None = None
@@ -51,12 +51,12 @@ class Compiler:
         self._measurer: Measurer | None = None
 
     def call(self, *words: str, limit: float | None = None, more: dict[str, str] | None = None) -> Done:
-        """Run it with these words, for ``limit`` seconds at most, and ``more`` in its environment; :class:`TuneError` if
-        there is no such command."""
+        """Runs it with these words, for at most ``limit`` seconds, with ``more`` in its environment;
+        :class:`TuneError` if the command does not exist."""
         return self.command([self.path, *words], limit, more)
 
     def command(self, words: Sequence[str], limit: float | None = None, more: dict[str, str] | None = None) -> Done:
-        """Run any command, as a child that :meth:`end` kills."""
+        """Runs any command, as a child that :meth:`end` kills."""
         try:
             with self._lock:
                 if self._ended:
@@ -79,8 +79,8 @@ class Compiler:
                 self._running.discard(child)
 
     def measure(self, program: str, options: Sequence[str], limit: float | None = None) -> tuple[dict[str, Any] | None, Done]:
-        """``hexc run --exec gpu`` with statistics, in the one process that has the GPU; None where it failed.  One at a
-        time."""
+        """``hexc run --exec gpu`` with statistics, in the single process that owns the GPU; None if it
+        failed. One call at a time."""
         with self._lock:
             if self._ended:
                 return None, Done(-9, "", "ended")
@@ -97,7 +97,7 @@ class Compiler:
             return found, done
 
     def end(self) -> None:
-        """Kill what runs and start nothing more."""
+        """Kills running commands and starts no more."""
         with self._lock:
             self._ended = True
             for child in self._running:
@@ -106,11 +106,11 @@ class Compiler:
                 self._measurer.end()
 
     def version(self) -> str:
-        """As ``hexc --version`` says it."""
+        """The output of ``hexc --version``."""
         return self.call("--version").out.strip()
 
     def build(self) -> str:
-        """The version and a digest of the program file: two builds that may make other code differ in it."""
+        """The version and a digest of the program file, which distinguishes builds that may compile differently."""
         file = shutil.which(self.path) or self.path
         at = Path(self.cwd or ".", file)
         try:
@@ -119,7 +119,7 @@ class Compiler:
             return self.version()
 
     def candidates(self, program: str, options: Sequence[str]) -> tuple[list[dict[str, Any]], str | None]:
-        """The candidates of a program's one kernel, best first, or why there are none."""
+        """The candidates of a program's single kernel, best first, or the reason why there are none."""
         done = self.call("candidates", program, "--json", *options)
         if done.status:
             return [], done.why
@@ -128,7 +128,7 @@ class Compiler:
         return found, None
 
     def run(self, program: str, options: Sequence[str], limit: float | None = None) -> tuple[dict[str, Any] | None, Done]:
-        """``hexc run`` with statistics; None where it failed."""
+        """``hexc run`` with statistics; None if it failed."""
         with tempfile.TemporaryDirectory() as folder:
             stats = os.path.join(folder, "stats.json")
             done = self.call("run", program, "--stats", stats, *options, limit=limit)
@@ -139,7 +139,7 @@ class Compiler:
 
 
 def _kill(child: subprocess.Popen[str]) -> None:
-    """With what it started, which would hold our ends of its pipes open."""
+    """Kills it with its children, which would keep the pipes open."""
     try:
         os.killpg(child.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -147,7 +147,7 @@ def _kill(child: subprocess.Popen[str]) -> None:
 
 
 def one_kernel(kernels: list[dict[str, Any]]) -> dict[str, Any]:
-    """The only one; :class:`TuneError` names them where there are several."""
+    """The only kernel; :class:`TuneError` names them if there are several."""
     if len(kernels) != 1:
         names = " ".join(k["entry"] for k in kernels)
         raise TuneError("the program has several kernels; choose one with --kernel: " + names)
@@ -155,7 +155,7 @@ def one_kernel(kernels: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def option(words: Sequence[str], name: str, default: str | None = None) -> str | None:
-    """The value of an option that hexc gets."""
+    """The value of an option of hexc."""
     for i, word in enumerate(words):
         if word == name:
             return words[i + 1]
@@ -165,7 +165,7 @@ def option(words: Sequence[str], name: str, default: str | None = None) -> str |
 
 
 def without_args(words: Sequence[str]) -> list[str]:
-    """The options that choose what is compiled: those of commands that run nothing."""
+    """The options that select what is compiled: those of commands that run nothing."""
     kept: list[str] = []
     rest = iter(words)
     for word in rest:

@@ -1,5 +1,5 @@
-"""Who does the work of a sweep on this host: threads that wait for hexc's processes, one for each core; and one of their
-own for what is measured on a GPU, which nothing else uses meanwhile."""
+"""Workers of a sweep on this host: threads that wait for hexc's processes, one per core; and one thread for
+measurements on the GPU, which nothing else uses meanwhile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .judge import Job, Outcome, perform
 
 @dataclass(frozen=True)
 class Finished:
-    """A job that is done: its tag, what was found, where, and since when."""
+    """A finished job: its tag, result, host, and start time."""
 
     tag: Hashable
     outcome: Outcome
@@ -26,16 +26,16 @@ class Finished:
 
 
 class Crew(Protocol):
-    """Does jobs, in any order."""
+    """Executes jobs, in any order."""
 
     def submit(self, tag: Hashable, job: Job) -> None:
-        """Have it done; the tag tells which it was."""
+        """Submits a job; the tag identifies it."""
 
     def next(self) -> Finished:
-        """Wait for one."""
+        """Waits for one."""
 
     def close(self) -> None:
-        """Stop what is under way."""
+        """Stops running jobs."""
 
 
 class Local:
@@ -67,5 +67,5 @@ class Local:
             began = time.time()
             try:
                 self._done.put(Finished(tag, perform(job, self._compiler), os.uname().nodename, began))
-            except BaseException as error:  # the main thread tells of it
+            except BaseException as error:  # the main thread reports it
                 self._done.put(error)

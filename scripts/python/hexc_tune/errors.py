@@ -1,11 +1,11 @@
-"""What ends a sweep."""
+"""Exceptions that end a sweep."""
 
 from __future__ import annotations
 
 
 class TuneError(Exception):
-    """The text names the thing and the mend."""
+    """The text states the error and the fix."""
 
 
 class Ended(Exception):
-    """By a signal, whose number is the argument."""
+    """Ended by a signal, whose number is the argument."""

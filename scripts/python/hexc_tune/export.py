@@ -1,8 +1,9 @@
-"""Guards for a host: which constants to take for which sizes, as text.  scripts/python/TUNE.md describes the format.
+"""Dispatch tables for a host: which constants to use for which sizes, as text.
+scripts/python/TUNE.md describes the format.
 
-For each shape the fastest set of constants is known.  Sets that are within TOLERANCE of it may stand for others, so that
-few are left; then sizes are divided by thresholds, a decision tree, until every part has one set.  A threshold is a size
-that was tuned: up to it, that size's set is taken."""
+The fastest set of constants of each shape is known. Sets within TOLERANCE of the fastest may replace others, so
+that few remain. Then a decision tree of thresholds splits the sizes until every part has one set. A threshold is
+a tuned size: up to it, that size's set is used."""
 
 from __future__ import annotations
 
@@ -20,11 +21,12 @@ from .sweep import Result, results
 
 TOLERANCE = 0.02
 CHAIN = -1
-Set = tuple[str, int]  # constants and candidate; of a chain all stages, and CHAIN
+Set = tuple[str, int]  # constants and candidate; for a chain all stages, and CHAIN
 
 
 def text(store: Store, sweeps: Sequence[Mapping[str, Any]]) -> str:
-    """The file of these sweeps, one family for each program that found anything; of an operator's kernels one for all."""
+    """The text for these sweeps: one family for each program with results, and one for
+    all kernels of an operator."""
     out, of_operators = "", dict[str, list[Mapping[str, Any]]]()
     for s in sweeps:
         if name := _operator(s):
@@ -44,21 +46,21 @@ def _found(store: Store, s: Mapping[str, Any]) -> list[Result]:
 
 
 def _judged(s: Mapping[str, Any], found: Sequence[Result]) -> str:
-    """Who judged: as the sweep was asked, with those whose times they are in place of the one that was asked for."""
+    """The method of timing: the requested one, replaced by the one that was used."""
     asked, *rest = s["judge"].split()
     by = sorted({r.by for r in found}) or [asked]
     return " ".join([" and ".join(by), *rest])
 
 
 def _operator(s: Mapping[str, Any]) -> str:
-    """"" where the sweep is of a program."""
+    """The operator's name; "" if the sweep is of a program."""
     words = json.loads(s["options"])
     return words[words.index("--op") + 1] if "--op" in words else ""
 
 
 def _of_operator(store: Store, sweeps: Sequence[Mapping[str, Any]]) -> str:
-    """A table for hexc_op_plan: the fastest of single kernels and of the chains that the operator's own table has, whose
-    stages were judged one by one; behind it the operator's lines, for sizes that those tuned do not take."""
+    """A table for hexc_op_plan: the fastest of single kernels and of the operator's own chains, whose stages
+    were timed one by one. The operator's entries follow, for sizes that no tuned entry accepts."""
     op = ops.read(_operator(sweeps[0]))
     by_kernel = {s["kernel"]: _found(store, s) for s in sweeps}
     by_shape: dict[str, dict[Set, float]] = {}
@@ -81,14 +83,14 @@ def _of_operator(store: Store, sweeps: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _of_table(op: ops.Operator, kernel: str, define: str) -> bool:
-    """Is it the table's to say, not the host's?"""
+    """Does the table determine it, and not the host?"""
     name, _, value = define.partition("=")
     return name in op.values(kernel) or value.lstrip("-").isdigit()
 
 
 def _add_chain(line: ops.Line, by_kernel: Mapping[str, Sequence[Result]], by_shape: dict[str, dict[Set, float]]) -> str:
-    """The times of a chain: the sums of its stages', each with the candidate that is best for all shapes together.  Its
-    words in a table; "" where it was not judged."""
+    """The times of a chain: the sums of its stages, each with the candidate that is best for all shapes
+    together. Returns its text in a table; "" if it was not timed."""
     total: dict[str, float] = {}
     words = []
     for stage in line.stages:
@@ -132,7 +134,7 @@ def _family(s: Mapping[str, Any], name: str, by_shape: Mapping[str, Mapping[Set,
 
 
 def cover(by_shape: Mapping[str, Mapping[Set, float]]) -> dict[str, Set]:
-    """Few sets that stand for all: the one that is near the fastest of most shapes that have none yet, and so on."""
+    """A small cover: repeatedly selects the set that is near the fastest for most uncovered shapes."""
     near = {shape: {s for s, us in sets.items() if us <= min(sets.values()) * (1 + TOLERANCE)}
             for shape, sets in by_shape.items()}
     out: dict[str, Set] = {}
@@ -149,11 +151,11 @@ def cover(by_shape: Mapping[str, Mapping[Set, float]]) -> dict[str, Set]:
     return out
 
 
-Box = dict[str, tuple[int, float]]  # by size: more than the first, at most the second
+Box = dict[str, tuple[int, float]]  # by size: above the first, at most the second
 
 
 def divide(points: Sequence[tuple[Sizes, Set]], box: Box) -> list[tuple[Box, Set]]:
-    """Boxes of sizes, each with the set of the points in it."""
+    """Boxes of sizes, each with the set of its points."""
     takes = {take for _, take in points}
     if len(takes) == 1:
         return [(box, points[0][1])]
@@ -187,8 +189,8 @@ def _box_text(box: Box) -> str:
 
 
 def choose(file: str, sizes: Sizes) -> tuple[str, int] | None:
-    """What a host takes for these sizes: constants and candidate of the first line of a file of one family whose guard
-    holds; None where none does."""
+    """What a host selects for these sizes: constants and candidate of the first line whose guard holds, in a
+    file of one family; None if none does."""
     for line in file.splitlines():
         line = line.partition("#")[0].strip()
         if line.startswith("take "):

@@ -1,7 +1,7 @@
-"""Expressions of sizes, as manifests and guards write them.
+"""Expressions over sizes, in the syntax of manifests and guards.
 
-They are those of ``assume`` in a tile program: integers, names, + - * / % on integers (rounding down), comparisons, &&
-and ||, ``ceil(a, b)`` (a / b rounded up), ``min``, ``max`` and ``where(c, a, b)``.
+The syntax is that of ``assume`` in a tile program: integers, names, + - * / % on integers (rounding down),
+comparisons, && and ||, ``ceil(a, b)`` (a / b rounded up), ``min``, ``max`` and ``where(c, a, b)``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CALLS: dict[str, Callable[..., int]] = {
 
 
 def evaluate(text: str, sizes: Mapping[str, int]) -> int | None:
-    """The value for these sizes; None where a name is not among them, or the text is no such expression."""
+    """The value for these sizes; None if a name is missing, or the text is no such expression."""
     words = text.replace("&&", " and ").replace("||", " or ")
     try:
         return _value(ast.parse(re.sub(r"!(?!=)", " not ", words).strip(), mode="eval").body, sizes)

@@ -1,6 +1,6 @@
-"""The GPU of this host: what the driver says of it, and whether its clocks hold while it is measured.
+"""This host's GPU: the driver's data, and whether its clocks stay constant during a measurement.
 
-libcuda.so.1 and libnvidia-ml.so.1 are asked directly; where either is not there, so is what it would say.
+libcuda.so.1 and libnvidia-ml.so.1 are called directly; without one of them its data is missing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from types import TracebackType
 
 # CUdevice_attribute of cuda.h
 MULTIPROCESSORS, CLOCK_KHZ, MAJOR, MINOR = 16, 13, 75, 76
-# nvml.h: reasons for which clocks are lower than they could be, and are no idling or setting of the user
+# nvml.h: reasons for reduced clocks, except idling and user settings
 THROTTLED = {0x4: "power cap", 0x8: "slowdown", 0x20: "thermal, software", 0x40: "thermal", 0x80: "power brake"}
 SM_CLOCK = 1
 
@@ -30,7 +30,7 @@ class Gpu:
 
 
 def find(ordinal: int = 0) -> Gpu | None:
-    """The device that hexc would run on, or None: no driver, no device."""
+    """The device that hexc would use, or None: no driver, no device."""
     try:
         cuda = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -59,7 +59,8 @@ def find(ordinal: int = 0) -> Gpu | None:
 def arch_of(capability: int, archs: list[str]) -> str | None:
     """The arch of ``hexc --list-archs`` to compile for: the newest that the device runs.
 
-    PTX for an arch with a letter runs on its own capability alone, other PTX on newer devices too (PTX ISA, .target).
+    PTX for an arch with a suffix letter runs only on its own capability, other PTX on newer
+    devices too (PTX ISA, .target).
     """
     fit = [a for a in archs if (number := int("".join(c for c in a if c.isdigit()))) == capability
            or number < capability and a[-1].isdigit()]
@@ -68,13 +69,13 @@ def arch_of(capability: int, archs: list[str]) -> str | None:
 
 @dataclass
 class Clocks:
-    """What was seen while a kernel was measured: MHz of the multiprocessors, and why they were slower."""
+    """Observed during a measurement: MHz of the multiprocessors, and reasons for reduced clocks."""
 
     mhz: list[int] = field(default_factory=list)
     reasons: int = 0
 
     def summary(self) -> dict[str, object]:
-        """For the database; empty if nothing was seen."""
+        """For the database; empty without observations."""
         if not self.mhz:
             return {}
         why = [text for bit, text in THROTTLED.items() if self.reasons & bit]
@@ -82,7 +83,7 @@ class Clocks:
 
 
 class Watch:
-    """``with Watch(bus) as clocks``: asks NVML every 20 ms until it is left; sees nothing where there is no NVML."""
+    """``with Watch(bus) as clocks``: queries NVML every 20 ms until exit; records nothing without NVML."""
 
     def __init__(self, bus: str) -> None:
         self.clocks, self._stop, self._thread = Clocks(), threading.Event(), None

@@ -1,10 +1,10 @@
-"""A crew on many hosts, by Ray: one worker for each GPU, or for each core where the simulator and the static clock judge.
+"""Workers on many hosts, by Ray: one per GPU, or one per core for the simulator and the static model.
 
-The head keeps the database and decides; workers keep nothing.  A job of a worker that is lost goes to another, and a new
-worker is asked for.  A job that takes much longer than others is given to a second worker while nothing else is to be
-done; the result that comes first counts.  A worker whose hexc is another build, whose GPU or driver is another than most
-have, or who lacks the tools of the static clock, is told of and left out.  This package itself goes to workers by value,
-so that all run the head's.
+The head has the database and decides; workers store nothing. The job of a lost worker is given to another, and a
+new worker is requested. While no other jobs are left, a job that takes much longer than others is also given to
+a second worker; the first result counts. Excluded and reported are workers with another build of hexc, another
+GPU or driver than most, or without the tools of the static model. This package is sent to workers by value, so
+that all run the head's version.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from .crew import Finished
 from .errors import TuneError
 from .judge import Job, Outcome, perform
 
-PATIENCE = 120  # seconds to wait for a worker where there is none
-SLOW = 4  # times the median, and at least SLOW_SECONDS: then a second worker tries
+PATIENCE = 120  # seconds to wait for a worker if there is none
+SLOW = 4  # times the median, and at least SLOW_SECONDS: then a second worker gets the job
 SLOW_SECONDS = 30
 
 
 class Worker:
-    """What an actor does: jobs, in a folder of its own that has the program under the name that the head has it by."""
+    """The code of an actor: jobs, in a private directory with the program under its name on the head."""
 
     def __init__(self, path: str, program: str, text: bytes) -> None:
         here = next((p for p in (path, os.environ.get("HEXC", ""), "hexc") if p and shutil.which(p)), path)
@@ -46,7 +46,7 @@ class Worker:
         at.write_bytes(text)
 
     def hello(self) -> dict[str, Any]:
-        """What must be the same for all."""
+        """Properties that must be the same for all workers."""
         try:
             build = self._compiler.build()
         except TuneError as error:
@@ -57,7 +57,7 @@ class Worker:
         return f"{os.uname().nodename}:{os.getpid()}"
 
     def perform(self, job: Job) -> tuple[Outcome, str, float]:
-        """What was found, by whom, since when."""
+        """The result, the worker, and the start time."""
         began = time.time()
         found = perform(replace(job, program=self._local), self._compiler)
         if "why" in found:
@@ -66,14 +66,14 @@ class Worker:
 
 
 def local_name(program: str) -> str:
-    """A relative path that leads nowhere else."""
+    """A relative path that stays inside the directory."""
     name = os.path.normpath(program).lstrip(os.sep)
     return os.path.basename(name) if name.startswith("..") else name
 
 
 @dataclass
 class _Flight:
-    """A job on its way."""
+    """A job in flight."""
 
     number: int
     worker: Any
@@ -81,11 +81,12 @@ class _Flight:
 
 
 class Hosts:
-    """A crew; ``address`` is that of a Ray cluster, or "local": one is started on this host, for 127.0.0.1 only."""
+    """The workers; ``address`` is that of a Ray cluster, or "local": starts one on this
+    host, for 127.0.0.1 only."""
 
     def __init__(self, address: str, compiler: Compiler, program: str, jobs: int) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        if address == "local":  # read on import: without it Ray takes the host's address, and listens on all it has
+        if address == "local":  # read on import: without it Ray uses the host's address, and listens on all interfaces
             os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
         try:
             ray: Any = importlib.import_module("ray")
@@ -99,7 +100,7 @@ class Hosts:
                 ray.init(num_cpus=count, include_dashboard=False, _node_ip_address="127.0.0.1", **quiet)
             else:
                 ray.init(address=address, **quiet)
-        except Exception as error:  # Ray has many
+        except Exception as error:  # Ray has many exceptions
             raise TuneError(f"--ray {address}: {error}") from None
         if address == "local" and (at := ray.nodes()[0]["NodeManagerAddress"]) != "127.0.0.1":
             ray.shutdown()
@@ -114,18 +115,18 @@ class Hosts:
         self._todo: collections.deque[int] = collections.deque()
         self._flights: dict[Any, _Flight] = {}
         self._idle: list[Any] = []
-        self._new: dict[Any, Any] = {}  # answers to hello: workers
+        self._new: dict[Any, Any] = {}  # replies to hello: workers
         self._said: set[str] = set()
         self._took: list[float] = []
         self._number, self._judge, self._count, self._alone = 0, "", jobs, time.monotonic()
         self._gpu: gpu.Gpu | None = None
 
     def has_gpu(self) -> bool:
-        """Is there one in the cluster?"""
+        """Does the cluster have a GPU?"""
         return bool(self._ray.cluster_resources().get("GPU", 0))
 
     def start(self, judge: str) -> gpu.Gpu | None:
-        """Ask for workers; the GPU that most of them have."""
+        """Starts workers; returns the GPU that most of them have."""
         self._judge = judge
         kind = "GPU" if judge == "gpu" else "CPU"
         count = int(self._ray.cluster_resources().get(kind, 0))
@@ -184,7 +185,7 @@ class Hosts:
             return None
 
     def _greet(self, ref: Any) -> None:
-        """Take a new worker, or say why not."""
+        """Accepts a new worker, or reports the reason for its exclusion."""
         worker, told = self._new.pop(ref), self._answer(ref)
         if told is None:
             self._say("a worker died before it began")
@@ -211,8 +212,8 @@ class Hosts:
     # ---- jobs --------------------------------------------------------------------------------------------------------
 
     def _send(self) -> None:
-        """What is to be done to who has nothing to do; at the end what is slow once more.  On a cluster with GPUs, what
-        needs none is a task of any host."""
+        """Gives jobs to idle workers; at the end slow jobs a second time. On a cluster with GPUs, jobs without a
+        GPU run as tasks on any host."""
         if self._judge == "gpu":
             for n in [n for n in self._todo if self._jobs[n][1].judge != "gpu"]:
                 self._todo.remove(n)
@@ -229,7 +230,7 @@ class Hosts:
             self._flights[worker.perform.remote(self._jobs[number][1])] = _Flight(number, worker, time.monotonic())
 
     def _slow(self) -> int | None:
-        """The job that one worker has had for much longer than others took, if no second has it."""
+        """The job that has taken one worker much longer than others, if no second worker has it."""
         if len(self._took) < 5:
             return None
         most = max(SLOW_SECONDS, SLOW * statistics.median(self._took))
@@ -238,7 +239,7 @@ class Hosts:
         return min(late, key=lambda f: f.since).number if late else None
 
     def _land(self, ref: Any) -> Finished | None:
-        """What came, unless it came before; of a lost worker the job goes back."""
+        """Takes a result, unless it is the second; requeues the job of a lost worker."""
         flight = self._flights.pop(ref)
         try:
             outcome, host, began = self._ray.get(ref)
@@ -262,7 +263,7 @@ class Hosts:
 
     @staticmethod
     def _absolute(arg: str) -> str:
-        """Files are named so that every host that shares them finds them."""
+        """Makes file names absolute, so that every host sharing the files finds them."""
         name, eq, value = arg.partition("=@")
         if not eq:
             return arg
@@ -271,5 +272,5 @@ class Hosts:
 
 
 def _anywhere(path: str, program: str, text: bytes, job: Job) -> tuple[Outcome, str, float]:
-    """A job that needs no worker of its own."""
+    """A job that needs no dedicated worker."""
     return Worker(path, program, text).perform(job)

@@ -1,5 +1,5 @@
-"""How long a candidate takes: measured on a GPU, by a static clock of its machine code, or at least by what the simulator
-counted.  Each function does one job in one process's time and keeps nothing, so that it may run anywhere."""
+"""The time of a candidate: measured on a GPU, predicted by a static model of its machine code, or bounded from
+below by the simulator's counts. Each function does one job and keeps no state, so that it may run anywhere."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from . import clock, gpu, sass
 from .compiler import KEPT, Compiler, Done, one_kernel, option, without_args
 from .space import loops_of
 
-# whose rates the simulator's counts are held against, where none is named
+# the GPU whose rates apply to the simulator's counts, if none is named
 GPU_OF = {"sm_75": "T4", "sm_80": "A100-80GB", "sm_86": "A10", "sm_89": "L4", "sm_90a": "H100-SXM"}
-# by exit status of `hexc run`; others are trouble of the machine, and are tried again when a sweep goes on
-# what is said where ptxas is older than hexc's PTX, or the arch: the driver may not be
+# by exit status of `hexc run`; others are errors of the machine, and run again when a sweep resumes
+# the message if ptxas is older than hexc's PTX, or the arch: the driver may not be
 OLD = re.compile(r"Unsupported \.version|is not defined for option|cubin: ptxas")
-# (5: not judged, which a sweep that checks takes for wrong)
+# (5: not decided, which a checked sweep treats as wrong)
 STATES = {1: "refused", 2: "refused", 3: "wrong", 5: "wrong", 124: "slow"}
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be done, in full: it may go to another host."""
+    """A complete description of a job, which may run on another host."""
 
     program: str  # path
     options: tuple[str, ...]  # --arch, --kernel
     defines: tuple[str, ...]  # "BM=64"
-    args: tuple[str, ...] = ()  # of --arg
+    args: tuple[str, ...] = ()  # values of --arg
     candidate: int = 0
     judge: str = "list"  # or compile, gpu, clock, sim
     roofline: str | None = None
     check: bool = False
     repeat: int = 0
     warm: bool = False
-    bundle: bytes = b""  # for the GPU: what was compiled before, for `hexc run --from`
-    text: str = ""  # of the candidate
-    grid: tuple[int, ...] = ()  # of all, where arguments are those of a part; ()
-    bytes: float = 1  # tensors of all by those of the part
+    bundle: bytes = b""  # for the GPU: the compiled bundle, for `hexc run --from`
+    text: str = ""  # the candidate's text
+    grid: tuple[int, ...] = ()  # the full grid, if the arguments are for a part; ()
+    bytes: float = 1  # ratio of tensor bytes, full to part
     limit: float | None = None
-    assemble: bool = False  # list: rank by what ptxas says
+    assemble: bool = False  # list: rank by ptxas's register counts
 
     def words(self) -> list[str]:
         return [*self.options, *(w for d in self.defines for w in ("-D", d))]
@@ -54,7 +54,7 @@ Outcome = dict[str, Any]
 
 
 def perform(job: Job, compiler: Compiler) -> Outcome:
-    """``state`` (ok, refused, wrong, slow, trouble), ``why`` it is not ok, and what was found."""
+    """``state`` (ok, refused, wrong, slow, trouble), the reason ``why`` if not ok, and the results."""
     if job.judge == "list":
         return _list(job, compiler)
     if job.judge == "compile":
@@ -71,7 +71,7 @@ def _failed(done: Done) -> Outcome:
 
 
 def _list(job: Job, compiler: Compiler) -> Outcome:
-    """The candidates of one combination of constants, and what predictions need."""
+    """The candidates of one combination of constants, and the data for predictions."""
     with tempfile.TemporaryDirectory() as folder:
         why, manifest = os.path.join(folder, "why.json"), os.path.join(folder, "manifest.json")
         done = compiler.call("explain", job.program, "--json", why, *job.words(), limit=job.limit)
@@ -103,8 +103,8 @@ def _list(job: Job, compiler: Compiler) -> Outcome:
 
 
 def _assemble(job: Job, compiler: Compiler, candidates: list[dict[str, Any]]) -> str:
-    """Write what this host's ptxas says of the first candidates into them: cycles, registers, blocks together with these, and
-    ``spilled`` bytes.  Why it said nothing of some, or "".  Those that it was not asked about stay as they are estimated."""
+    """Adds ptxas's results for the first candidates: cycles, registers, resident blocks, and ``spilled`` bytes.
+    Returns the reason for missing results, or "". Other candidates keep their estimates."""
     ptxas = sass.tool("ptxas")
     if not ptxas:
         return sass.missing("ptxas") + ": candidates are ranked by estimates"
@@ -120,8 +120,8 @@ def _assemble(job: Job, compiler: Compiler, candidates: list[dict[str, Any]]) ->
 
 
 def _compile(job: Job, compiler: Compiler) -> Outcome:
-    """The ``bundle`` that hexc makes, with a cubin where there is a ptxas that is not too old: what either refuses never
-    comes to the GPU, and the process that measures compiles nothing."""
+    """The ``bundle`` of hexc, with a cubin if a recent ptxas is available. Rejected candidates never reach the
+    GPU, and the measuring process compiles nothing."""
     arch = option(job.options, "--arch")
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "k.hxb")
@@ -138,7 +138,7 @@ def _compile(job: Job, compiler: Compiler) -> Outcome:
 
 
 def measure(job: Job, compiler: Compiler, words: list[str]) -> Outcome:
-    """On this host's GPU, its clocks watched."""
+    """Measures on this host's GPU, and monitors its clocks."""
     here = gpu.find()
     words += ["--repeat", str(job.repeat)] + (["--warm"] if job.warm else [])
     with tempfile.NamedTemporaryFile(suffix=".hxb") as file, gpu.Watch(here.bus if here else "") as clocks:
@@ -153,7 +153,7 @@ def measure(job: Job, compiler: Compiler, words: list[str]) -> Outcome:
 
 
 def _count(job: Job, compiler: Compiler, words: list[str]) -> Outcome:
-    """Run by the simulator, which finds out what is wrong; what it counted, or machine code, tells the time."""
+    """Runs in the simulator, which detects errors; its counts, or the machine code, give the time."""
     roof = ["--roofline", job.roofline] if job.roofline else []
     with tempfile.TemporaryDirectory() as folder:
         ptx = os.path.join(folder, "k.ptx")
@@ -169,8 +169,9 @@ def _count(job: Job, compiler: Compiler, words: list[str]) -> Outcome:
 
 
 def whole(stats: dict[str, Any], job: Job) -> None:
-    """What was counted of a part of the grid, as it is of all of it: ``grid`` and ``roofline`` are those of all, `sampled` is
-    how many blocks ran.  Blocks are taken for alike; DRAM's bytes are the tensors', which are that many times as large."""
+    """Scales the counts of a part of the grid to all of it: ``grid`` and ``roofline`` are those of the full
+    grid, `sampled` is the number of blocks that ran. Blocks are assumed to be alike; DRAM bytes are scaled by
+    the ratio of tensor sizes."""
     if not job.grid:
         return
     ran, blocks = math.prod(stats["grid"]), math.prod(job.grid)
@@ -187,8 +188,8 @@ def _kept(stats: dict[str, Any]) -> dict[str, Any]:
 
 
 def least_us(stats: dict[str, Any], cycles: float, alone: float, together: int) -> float:
-    """Microseconds that the GPU takes at least: what is counted, at its rates; blocks come in waves, of which the last may
-    leave multiprocessors idle; and fewer blocks than a multiprocessor holds wait more, as predicted."""
+    """A lower bound in microseconds: the counts, at the GPU's rates. Blocks run in waves, the last of which may
+    leave multiprocessors idle. With fewer blocks than are resident, latency is hidden less, as predicted."""
     roof, blocks = stats["roofline"], math.prod(stats["grid"])
     if not blocks:
         return 0

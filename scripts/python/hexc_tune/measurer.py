@@ -1,6 +1,6 @@
-"""The one process that keeps the GPU: `hexc measure` runs what it is told, line by line, so that no launch waits for a
-context, a compiler or a driver that is being opened.  A kernel that spoils the context, or takes too long, takes the
-process along; the next job has a new one."""
+"""The single process that owns the GPU: `hexc measure` runs the commands it receives, line by line, so that no
+launch waits for the creation of a context, a compiler or the driver. A kernel that corrupts the context, or
+takes too long, ends the process; the next job starts a new one."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _ANSWER = re.compile(rb"\x04(\d+)\n$")
 
 
 class Measurer:
-    """``words`` begin the process; it is begun with the first job, and again when it has ended."""
+    """``words`` start the process, with the first job and whenever it has ended."""
 
     def __init__(self, words: Sequence[str], cwd: str | None) -> None:
         self._words, self._cwd = list(words), cwd
         self._child: subprocess.Popen[bytes] | None = None
         self._said = tempfile.TemporaryFile()
-        self.begun = 0  # processes, so far
+        self.begun = 0  # processes started so far
 
     def run(self, words: Sequence[str], limit: float | None) -> tuple[int, str, str]:
-        """Exit status (124: it took too long, -9: the process died), what it printed, and what it said was wrong.  OSError
-        where there is no such program."""
+        """Exit status (124: timeout, -9: the process died), its output, and its error output. OSError if
+        the program does not exist."""
         for _ in range(2):
             fresh = self._child is None or self._child.poll() is not None
             child = self._begin() if fresh else self._child
@@ -37,7 +37,7 @@ class Measurer:
             self._said.seek(before)
             err = self._said.read().decode(errors="replace")
             if status != -9 or fresh or out or err:
-                break  # else it had ended behind the job before
+                break  # otherwise it had ended after the previous job
         if status == -9 and not err:
             err = "the process that measures died"
         if status == 124:
@@ -45,7 +45,7 @@ class Measurer:
         return status, out.decode(errors="replace"), err
 
     def end(self) -> None:
-        """Kill it."""
+        """Kills it."""
         if self._child and self._child.poll() is None:
             self._child.kill()
             self._child.wait()

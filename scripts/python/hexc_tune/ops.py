@@ -1,5 +1,5 @@
-"""Operators of lib/ops: what their files say of themselves (hexc-op(5)), for sweeps over their kernels and for tables that
-hexc_op_plan takes (`families` of hexc_op_opts)."""
+"""Operators of lib/ops: parses their files (hexc-op(5)), for sweeps over their kernels and for tables of
+hexc_op_plan (`families` of hexc_op_opts)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .expr import evaluate
 
 @dataclass(frozen=True)
 class Stage:
-    """A kernel of a line with its constants ("BM=16 BN=64")."""
+    """A kernel of an entry with its constants ("BM=16 BN=64")."""
 
     kernel: str
     define: str
@@ -22,7 +22,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a table: its text behind `take`, the kernels one after the other, the sizes that it computes, its guard."""
+    """One entry of a table: its text after `take`, its chain of kernels, the sizes that it computes, its guard."""
 
     text: str
     stages: tuple[Stage, ...]
@@ -30,14 +30,14 @@ class Line:
     guard: str
 
     def with_candidates(self) -> str:
-        """The text, with the candidate that is taken where none is said: beside lines that say others, that is to be
-        said."""
+        """The text with explicit candidates: entries without one get their default, because
+        other entries name theirs."""
         stages = " then ".join(" ".join([s.kernel, *s.define.split(), "candidate=0"]) for s in self.stages)
         sizes = " with " + ", ".join(f"{n}={v}" for n, v in self.sizes) if self.sizes else ""
         return f"{stages}{sizes} when {self.guard}"
 
     def extended(self, sizes: Mapping[str, int]) -> dict[str, int] | None:
-        """Sizes and those of the line; None where it is not for these."""
+        """The sizes with those that the entry computes; None if it does not apply."""
         if not evaluate(self.guard, sizes):
             return None
         out = dict(sizes)
@@ -52,7 +52,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Operator:
-    """A file of lib/ops: its table, and in which file each kernel is."""
+    """A file of lib/ops: its table, and the file of each kernel."""
 
     name: str
     path: str
@@ -60,12 +60,12 @@ class Operator:
     files: Mapping[str, str]
 
     def kernel(self) -> str:
-        """The one that is for most sizes: of the last line that has but one."""
+        """The kernel for most sizes: of the last entry with a single kernel."""
         alone = [line.stages[0].kernel for line in self.lines if len(line.stages) == 1]
         return alone[-1] if alone else self.lines[-1].stages[0].kernel
 
     def values(self, kernel: str) -> dict[str, list[str]]:
-        """What the table has of each constant of a kernel, in its order."""
+        """The table's values of each constant of a kernel, in the table's order."""
         out: dict[str, list[str]] = {}
         for stage in (s for line in self.lines for s in line.stages if s.kernel == kernel):
             for name, value in (d.split("=") for d in stage.define.split()):
@@ -74,29 +74,29 @@ class Operator:
         return out
 
     def chains(self) -> list[Line]:
-        """Lines of several kernels."""
+        """Entries with several kernels."""
         return [line for line in self.lines if len(line.stages) > 1]
 
     def declared(self, kernel: str) -> str:
-        """The text of a kernel."""
+        """The source text of a kernel."""
         text = Path(self.files[kernel]).read_text(encoding="utf-8")
         found = re.search(rf"^kernel {kernel}\b.*?(?=^kernel |\Z)", text, re.M | re.S)
         return found.group() if found else ""
 
     def has(self, kernel: str, constant: str) -> bool:
-        """Has the kernel a constant or tunable of this name?"""
+        """Does the kernel have a constant or tunable of this name?"""
         said = "\n".join(re.findall(r"^\s*(?:tune|const)\b(.*)", self.declared(kernel), re.M))
         return bool(re.search(rf"\b{constant}\b\s*=", said))
 
 
 def folder() -> Path:
-    """lib/ops of the checkout that this package stands in, or of the one that is worked in."""
+    """lib/ops of the checkout that contains this package, or of the current directory."""
     at = Path(__file__).resolve().parents[3] / "lib/ops"
     return at if at.is_dir() and not Path("lib/ops").is_dir() else Path("lib/ops")
 
 
 def read(name: str) -> Operator:
-    """:class:`TuneError` names those that there are."""
+    """:class:`TuneError` names the existing ones."""
     path = folder() / f"{name}.hexc"
     if not name.isidentifier() or not path.exists():
         known = " ".join(sorted(p.stem for p in folder().glob("*.hexc")))
@@ -107,13 +107,14 @@ def read(name: str) -> Operator:
              for k in re.findall(r"^kernel (\w+)", p.read_text(encoding="utf-8"), re.M)}
     first = re.search(r"^kernel (\w+)", text, re.M)
     table = re.findall(r"^//: take (.*)", text, re.M) or [f"{first.group(1) if first else name} when 1"]
-    # lines after the first that holds always are for what its kernel refuses: other alignments and multiples
+    # entries after the first that always holds are for sizes that its kernel rejects: other
+    # alignments and multiples
     always = next((i for i, t in enumerate(table) if t.endswith(" when 1")), len(table))
     return Operator(name, str(path), tuple(line_of(t, name) for t in table[: always + 1]), files)
 
 
 def line_of(text: str, family: str) -> Line:
-    """Of `take TEXT`."""
+    """Parses `take TEXT`."""
     head, _, guard = text.partition(" when ") if " when " in text else ("", "", text.removeprefix("when "))
     stages, _, sizes = head.partition(" with ")
     made = []
@@ -126,7 +127,7 @@ def line_of(text: str, family: str) -> Line:
 
 
 def settings(operator: Operator, kernel: str, sweep: Sequence[tuple[str, list[str]]]) -> list[tuple[str, list[str]]]:
-    """Of -D: what a host says of the operator, of which its table does not speak; one value each."""
+    """From -D: the host's settings of the operator, which its table does not mention; one value each."""
     mine = [(n, v) for n, v in sweep if n not in operator.values(kernel) and not v[0].lstrip("-").isdigit()]
     for name, values in mine:
         if len(values) > 1:

@@ -1,4 +1,4 @@
-"""How far a sweep is: a bar on a terminal, nothing elsewhere."""
+"""Progress of a sweep: a bar on a terminal, nothing elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ WIDTH = 30
 
 
 class Progress:
-    """A line that is written over; ``end`` takes it away."""
+    """A line that is overwritten; ``end`` removes it."""
 
     def __init__(self, to: TextIO = sys.stderr) -> None:
         self._to, self._on = to, to.isatty()
@@ -21,7 +21,7 @@ class Progress:
         self._show("")
 
     def step(self, note: str = "") -> None:
-        """One more is done; the note stands behind the bar."""
+        """One more is done; the note follows the bar."""
         self._done += 1
         self._show(note)
 

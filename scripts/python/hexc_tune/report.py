@@ -1,4 +1,4 @@
-"""A page of a sweep: one HTML file with its plots inside, as SVG; nothing is fetched and no script is run."""
+"""A page about a sweep: one HTML file with its plots as inline SVG; no external resources and no scripts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ JUDGES = {"gpu": "measured", "clock": "by the static clock of machine code", "si
 
 
 def page(store: Store, sweeps: Sequence[Mapping[str, Any]]) -> str:
-    """Of these sweeps."""
+    """The page for these sweeps."""
     body = "".join(_sweep(store, s) for s in sweeps)
     return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>hexc tune</title>\n<style>{STYLE}</style>'
             f"</head>\n<body>\n{body}</body></html>\n")
@@ -33,7 +33,7 @@ def _e(text: object) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Cells that are numbers, or begin with a digit, stand to the right."""
+    """Cells that are numbers, or start with a digit, are right-aligned."""
 
     def cell(tag: str, value: object, number: bool) -> str:
         return f'<{tag}{" class=n" if number else ""}>{_e(value)}</{tag}>'
@@ -99,7 +99,7 @@ def _predicted(good: Sequence[Result]) -> str:
 
 
 def spearman(points: Sequence[tuple[float, float]]) -> float:
-    """Rank correlation; ties share their mean rank."""
+    """Rank correlation; ties have their mean rank."""
 
     def ranks(values: Sequence[float]) -> list[float]:
         order = sorted(values)
@@ -119,7 +119,7 @@ def _over_time(store: Store, number: int, good: Sequence[Result]) -> str:
     began, gone = None, 0.0
     last = 0.0
     for key, _, at, seconds in store.log(number):
-        # what stood still between two sittings is no time of the sweep
+        # pauses between two sessions do not count as time of the sweep
         began = at if began is None else began
         gone += max(0.0, min(at + seconds - max(last, at), seconds)) if last else seconds
         last = max(last, at + seconds)

@@ -1,4 +1,4 @@
-"""Machine code as ptxas makes and nvdisasm shows it: instructions, their control codes, the main loop."""
+"""Machine code from ptxas, as disassembled by nvdisasm: instructions, their control codes, the main loop."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .compiler import Compiler
 
 
 def tool(name: str) -> str | None:
-    """Where ptxas or nvdisasm is: $PTXAS, $NVDISASM (none: nowhere), on PATH, of $CUDA_HOME or /usr/local/cuda, of NVIDIA's wheels
-    (nvidia-cuda-nvcc and nvidia-cuda-nvdisasm) or of Triton's."""
+    """The path of ptxas or nvdisasm: $PTXAS, $NVDISASM (none: not available), PATH, $CUDA_HOME or
+    /usr/local/cuda, NVIDIA's wheels (nvidia-cuda-nvcc and nvidia-cuda-nvdisasm) or Triton's."""
     found = os.environ.get(name.upper()) or shutil.which(name)
     if found:
         return None if found == "none" else found
@@ -31,23 +31,23 @@ def tool(name: str) -> str | None:
 
 
 def missing(*names: str) -> str:
-    """Which of these tools are not here, as a sentence; "" if all are."""
+    """A message naming the missing tools; "" if all are available."""
     absent = [name for name in names if not tool(name)]
     variables = ", ".join(f"${name.upper()}" for name in absent)
     return f"{' and '.join(absent)} not found (by {variables}, on $PATH, in $CUDA_HOME, /usr/local/cuda and wheels)" if absent else ""
 
 
 def version(compiler: Compiler) -> str:
-    """Which ptxas is here; "" where there is none, or it says nothing."""
+    """The version of ptxas; "" if there is none, or it prints none."""
     ptxas = tool("ptxas")
     return (compiler.command([ptxas, "--version"]).out.strip().splitlines() or [""])[-1] if ptxas else ""
 
 
 @dataclass(frozen=True)
 class Instruction:
-    """One of a kernel.  Of the control code (Jia et al., arXiv 1804.06826, section 2.1): ``stall`` cycles until the warp
-    may issue again, whether it ``yields``, the barriers 0 to 5 that a result (``writes``) or the reading of operands
-    (``reads``) releases, 7 for none, and those it ``waits`` for."""
+    """One instruction of a kernel. Its control code (Jia et al., arXiv 1804.06826, section 2.1): ``stall``
+    cycles until the warp may issue again, whether it ``yields``, the barriers 0 to 5 released by a result
+    (``writes``) or by reading the operands (``reads``), 7 for none, and those it ``waits`` for."""
 
     guard: str
     op: str
@@ -68,7 +68,7 @@ class Instruction:
 
 
 def decode(guard: str, op: str, operands: str, word: int) -> Instruction:
-    """With the control code of the 128 bits of an instruction."""
+    """Decodes an instruction with the control code in its 128 bits."""
     c = word >> 105
     waits = tuple(b for b in range(6) if c >> 11 + b & 1)
     return Instruction(guard, op, operands, c & 15, not c >> 4 & 1, c >> 5 & 7, c >> 8 & 7, waits)
@@ -79,7 +79,8 @@ _SECOND = re.compile(r"\s*/\* 0x([0-9a-f]{16}) \*/")
 
 
 def read(text: str, entry: str) -> tuple[list[Instruction], dict[str, int]]:
-    """Instructions of kernel ``entry`` in what `nvdisasm -hex -c` prints, and the one that each label is in front of."""
+    """The instructions of kernel ``entry`` in the output of `nvdisasm -hex -c`, and the
+    instruction after each label."""
     code: list[Instruction] = []
     labels: dict[str, int] = {}
     inside, first = False, None
@@ -106,8 +107,8 @@ MEMORY = frozenset(("LDG", "LDGSTS", "LDS", "LDSM", "STS", "STG"))
 
 
 def loops(code: list[Instruction], labels: dict[str, int]) -> set[tuple[int, int]]:
-    """First instruction and the one behind the last of each loop: what a branch goes back over.  Blocks behind the last
-    EXIT are out of line: what goes back from there is no loop."""
+    """First instruction of each loop, and the one past its last: the range of a backward branch. Blocks after
+    the last EXIT are out of line: their backward branches are no loops."""
     last = max((i for i, x in enumerate(code) if x.base == "EXIT"), default=len(code))
     spans = set()
     for i, x in enumerate(code[:last]):
@@ -124,7 +125,7 @@ def target(x: Instruction, labels: dict[str, int]) -> int | None:
 
 
 def main_loop(code: list[Instruction], labels: dict[str, int]) -> tuple[int, int] | None:
-    """The loop that most of the work is in: of those without another inside it the one with most products, then most
+    """The loop with most of the work: among innermost loops the one with most MMAs, then most
     accesses, then the shortest."""
     spans = loops(code, labels)
 
@@ -138,7 +139,7 @@ def main_loop(code: list[Instruction], labels: dict[str, int]) -> tuple[int, int
 
 
 def assemble(ptx: str, arch: str, compiler: Compiler, limit: float | None) -> tuple[str, int, int, str]:
-    """nvdisasm's text, registers of a lane and bytes spilled; or the last says why there is none."""
+    """nvdisasm's text, registers per thread and bytes spilled; or a reason, the last item."""
     ptxas, nvdisasm = tool("ptxas"), tool("nvdisasm")
     if not ptxas or not nvdisasm:
         return "", 0, 0, missing("ptxas", "nvdisasm")

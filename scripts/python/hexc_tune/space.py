@@ -1,5 +1,5 @@
-"""What is swept: the constants' combinations, the shapes, the candidates of each, and how long the cost model thinks
-that they take."""
+"""The search space: combinations of constants, shapes, their candidates, and the times
+predicted by the cost model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Sizes = dict[str, int]
 
 
 def read_shape(text: str) -> Sizes:
-    """``M=64,K=512`` (commas or blanks) as sizes; :class:`TuneError` says what is none."""
+    """Parses ``M=64,K=512`` (commas or blanks) to sizes; :class:`TuneError` names what is invalid."""
     sizes = {}
     for word in re.split(r"[,\s]+", text.strip()):
         name, eq, value = word.partition("=")
@@ -32,7 +32,7 @@ def read_shape(text: str) -> Sizes:
 
 
 def read_shapes(path: str) -> list[Sizes]:
-    """A shape a line; what follows a # is not read."""
+    """One shape per line; # starts a comment."""
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except OSError as error:
@@ -41,13 +41,13 @@ def read_shapes(path: str) -> list[Sizes]:
 
 
 def shape_text(sizes: Mapping[str, int]) -> str:
-    """The one way to write a shape: by name."""
+    """The canonical text of a shape: sorted by name."""
     return " ".join(f"{n}={v}" for n, v in sorted(sizes.items()))
 
 
 def arguments(params: Sequence[Mapping[str, Any]], given: Sequence[str], sizes: Mapping[str, int]) -> list[str]:
-    """``--arg`` values for one shape: those given, with names of sizes in brackets replaced, and random data for tensors
-    that are read and not given.  With sizes every tensor's extents are known."""
+    """``--arg`` values for one shape: the given ones, with names of sizes in brackets replaced, and random data
+    for omitted input tensors. The sizes determine every tensor's extents."""
     out, named = [], set()
     for text in given:
         name, _, value = text.partition("=")
@@ -66,7 +66,7 @@ def arguments(params: Sequence[Mapping[str, Any]], given: Sequence[str], sizes: 
 
 
 def _split(text: str) -> list[str]:
-    """At commas outside of parentheses."""
+    """Splits at commas outside of parentheses."""
     parts, depth = [""], 0
     for c in text:
         depth += (c == "(") - (c == ")")
@@ -85,7 +85,7 @@ def _number(text: str, sizes: Mapping[str, int], of: str) -> str:
 
 
 def sizes_of(params: Sequence[Mapping[str, Any]], given: Sequence[str]) -> Sizes:
-    """The sizes that given arguments have, where their text or a .npy file's head says them."""
+    """The sizes determined by the given arguments: by their text or the header of a .npy file."""
     sizes = {}
     by_name = {p["name"]: p for p in params}
     for text in given:
@@ -110,7 +110,7 @@ def _extents(value: str) -> list[int]:
 
 
 def _npy_shape(path: str) -> list[int]:
-    """Of a .npy file (NumPy's format, version 1 to 3); [] where it is none."""
+    """The shape of a .npy file (NumPy's format, version 1 to 3); [] if it is none."""
     try:
         with open(path, "rb") as f:
             head = f.read(12)
@@ -128,8 +128,9 @@ def _npy_shape(path: str) -> list[int]:
 
 
 def loops_of(ir: str) -> list[dict[str, Any]]:
-    """Trips of the loops of a kernel's IR after inference, as expressions of sizes (None: they depend on more), and how
-    many loops they are in.  A loop over tiles, of blocks that stay, is one of 1 trip: predictions and grids are of tiles."""
+    """Trip counts of the loops of a kernel's IR after inference, as expressions of sizes (None: they
+    depend on more), and their nesting depth. The tile loop of a persistent kernel counts as 1 trip:
+    predictions and grids are per tile."""
     value: dict[str, str | None] = {}
     found: list[dict[str, Any]] = []
     stack: list[int] = []
@@ -173,10 +174,10 @@ def _written(op: str, ins: list[str | None], constant: str | None) -> str | None
 
 
 def stretch(listed: Mapping[str, Any], sizes: Mapping[str, int]) -> float:
-    """How many times as long as the cost model says a block takes with these sizes.
+    """The ratio of a block's time with these sizes to the cost model's time.
 
-    The model takes 32 trips for a loop whose trips it does not know (`hexc explain --json`, "runs").  What runs in loops
-    is scaled by the trips of the longest nest."""
+    The model assumes 32 trips for a loop with an unknown trip count (`hexc explain --json`, "runs"). The time in
+    loops is scaled by the trip counts of the longest nest."""
     most, inside = listed["most_runs"], listed["loop_share"]
     trips = 1.0
     nest: list[int] = []
@@ -189,13 +190,13 @@ def stretch(listed: Mapping[str, Any], sizes: Mapping[str, int]) -> float:
 
 # ---- a part of the grid -------------------------------------------------------------------------------------------------
 
-EACH = 256  # sizes become shorter by multiples of it: tiles' edges are as ragged, assumptions on multiples hold
+EACH = 256  # sizes shrink by multiples of it: partial tiles keep their extents, assumptions on multiples hold
 
 
 def part_of(listed: Mapping[str, Any], given: Sequence[str], sizes: Sizes, most: int) -> Sizes:
-    """Sizes with which there are some ``most`` blocks that do what all do: those that the grid alone depends on are made
-    shorter.  The sizes themselves where that cannot be: a loop depends on them, or on more than is known, or arguments
-    are of a shape that is given in numbers."""
+    """Sizes with about ``most`` blocks that do the same work as all blocks: reduces the sizes on which only the
+    grid depends. Returns the sizes unchanged if that is impossible: a loop depends on them or on unknown values,
+    or arguments have numeric shapes."""
     if not sizes or any("@" in a or re.search(r"[\[,]\s*\d+\s*[\],]", a) for a in given):
         return sizes
     if any(loop["trips"] is None for loop in listed["loops"]):
@@ -218,19 +219,19 @@ def _names(text: str) -> set[str]:
 
 
 def grid_of(listed: Mapping[str, Any], sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """() where it depends on more."""
+    """The grid; () if it depends on more."""
     grid = [evaluate(g, sizes) for g in listed["grid"]]
     return () if None in grid else tuple(g for g in grid if g is not None)
 
 
 def blocks_of(listed: Mapping[str, Any], sizes: Mapping[str, int]) -> int | None:
-    """None where it is not known."""
+    """The number of blocks; None if it is unknown."""
     grid = grid_of(listed, sizes)
     return math.prod(grid) if grid else None
 
 
 def tensor_bytes(params: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> float:
-    """Of all tensors together; what is not known counts nothing."""
+    """Bytes of all tensors together; unknown ones count 0."""
     return sum(math.prod(evaluate(d, sizes) or 0 for d in p["shape"]) * int(p["bits"]) / 8 for p in params
                if p["kind"] == "pointer")
 
@@ -240,7 +241,7 @@ def tensor_bytes(params: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) 
 
 @dataclass(frozen=True)
 class Machine:
-    """sms multiprocessors of mhz MHz; where the numbers are from is its name."""
+    """sms multiprocessors of mhz MHz; the name is the source of the numbers."""
 
     name: str
     sms: int
@@ -248,15 +249,15 @@ class Machine:
 
 
 def waves_cycles(blocks: int, sms: int, together: int, cycles: float, alone: float) -> float:
-    """Clocks until the multiprocessor with most blocks is done: each takes ``cycles`` of one that holds ``together``, and
-    no set of them less than ``alone``, which one takes that has it for itself."""
+    """Cycles until the multiprocessor with most blocks is done: each block takes ``cycles`` with ``together``
+    resident blocks, and no set of them less than ``alone``, the time of a single resident block."""
     each = math.ceil(blocks / sms)
     full, rest = divmod(each, max(1, together))
     return full * max(together * cycles, alone) + (max(rest * cycles, alone) if rest else 0)
 
 
 def predicted_us(c: Mapping[str, Any], listed: Mapping[str, Any], sizes: Mapping[str, int], on: Machine | None) -> float:
-    """Microseconds of the whole grid by the cost model; without sizes or a machine, clocks of one block."""
+    """Microseconds of the whole grid by the cost model; without sizes or a machine, cycles of one block."""
     grid = [evaluate(g, sizes) for g in listed["grid"]]
     if on is None or None in grid:
         return float(c["cycles"])
@@ -277,8 +278,8 @@ class Choice:
     together: int
     text: str
     predicted: float  # microseconds
-    pruned: str  # why it is not judged, or ""
-    spilled: int = 0  # bytes of a lane, as ptxas says
+    pruned: str  # why it is skipped, or ""
+    spilled: int = 0  # bytes per thread, from ptxas
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -286,9 +287,9 @@ class Choice:
 
 
 def prune(choices: Iterable[Choice], within: float, first: int, across: float) -> list[Choice]:
-    """Best first by prediction, each marked that is left out: ptxas spills more of it than of another of its combination,
-    or the model has it predicted more than ``within`` times the best of its
-    combination, or ``across`` times that of its shape (0: no matter), or behind the ``first`` of its shape (0: all)."""
+    """Best first by prediction. Marks skipped candidates: ptxas spills more than for another of the combination;
+    predicted above ``within`` times the best of the combination, or above ``across`` times that of the shape (0:
+    no limit); or after the ``first`` of the shape (0: all)."""
     order = sorted(choices, key=lambda c: (c.predicted, c.define, c.candidate))
     spills: dict[str, int] = {}
     for c in order:

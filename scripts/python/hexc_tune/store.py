@@ -1,14 +1,15 @@
-"""The database of a sweep: what was tried is kept, whatever ends the sweep, and is not tried again.
+"""The database of a sweep: results are stored, however the sweep ends, and are not measured again.
 
-One SQLite file.  A row of ``sweep`` says for what its results hold: the program's text (SHA-256), kernel, fixed options,
-arguments, arch, GPU, driver, build of hexc, and who judges.  Everything else belongs to a sweep:
+One SQLite file. A row of ``sweep`` describes what its results are valid for: the program's text
+(SHA-256), kernel, fixed options, arguments, arch, GPU, driver, build of hexc, and method of timing.
+Everything else belongs to a sweep:
 
-    list    a combination of constants ("BM=64 BN=128"): its candidates as JSON, or why it is refused
-    trial   a candidate of one for a shape ("K=512 M=64 N=128"): what was predicted, and whether it is left out and why
-    sample  what one judgement of a trial found: round 0, 1, ..., microseconds as a JSON array, statistics, clocks
-    log     when, where and for how long samples were made; nothing that decides anything
+    list    a combination of constants ("BM=64 BN=128"): its candidates as JSON, or the reason for its rejection
+    trial   a candidate of one for a shape ("K=512 M=64 N=128"): the prediction, and whether and why it is skipped
+    sample  the result of one timing of a trial: round 0, 1, ..., microseconds as a JSON array, statistics, clocks
+    log     when, where and for how long samples were taken; it decides nothing
 
-Tables but ``log`` are equal, row by row, of two sweeps that are the same, however often they were ended (``dump``).
+For equal sweeps all tables but ``log`` are equal, row by row, however often they were interrupted (``dump``).
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ Key = tuple[str, str, int]
 
 
 class Store:
-    """The database in ``path`` (":memory:" keeps nothing)."""
+    """The database in ``path`` (":memory:" is not stored)."""
 
     def __init__(self, path: str) -> None:
         try:
@@ -62,7 +63,7 @@ class Store:
         self._db.close()
 
     def sweep(self, key: dict[str, str], name: str) -> int:
-        """The number of the sweep with this key; ``name`` is the program's path, for people."""
+        """The id of the sweep with this key; ``name`` is the program's path, for display."""
         with self._db:
             self._db.execute(f"insert or ignore into sweep ({', '.join(KEY)}, name) values ({'?, ' * len(KEY)}?)",
                              [*(key[k] for k in KEY), name])
@@ -81,14 +82,14 @@ class Store:
         self._db.execute("insert or ignore into list values (?, ?, ?, ?)", (sweep, define, why, _json(found)))
 
     def lists(self, sweep: int) -> dict[str, tuple[str, dict[str, Any]]]:
-        """By constants: why they are refused, or "", and what was found."""
+        """By constants: the reason for rejection, or "", and the candidates."""
         rows = self._db.execute("select define, why, found from list where sweep = ? order by define", (sweep,))
         return {define: (why, json.loads(found)) for define, why, found in rows}
 
     # ---- trials ------------------------------------------------------------------------------------------------------
 
     def add_trials(self, sweep: int, choices: Iterable[Choice]) -> None:
-        """What a sweep chose; choosing otherwise later (another --within) replaces what was pruned."""
+        """Stores a sweep's candidates; a later selection (another --within) replaces what was pruned."""
         rows = [(sweep, c.shape, c.define, c.candidate, c.cycles, c.alone, c.together, c.text, c.predicted, c.pruned)
                 for c in choices]
         self._db.execute("begin")
@@ -103,8 +104,8 @@ class Store:
     # ---- samples -----------------------------------------------------------------------------------------------------
 
     def add_sample(self, sweep: int, key: Key, number: int, found: dict[str, Any], host: str, began: float) -> bool:
-        """Keep what one judgement found; False where there is one already: the first counts.  Trouble of the machine is
-        replaced by what comes later."""
+        """Stores one result; returns False if there is one already: the first counts. An error of the machine is
+        replaced by a later result."""
         self._db.execute("begin immediate")
         self._db.execute("""delete from sample where sweep = ? and shape = ? and define = ? and candidate = ? and round = ?
             and state = 'trouble'""", (sweep, *key, number))
@@ -117,7 +118,7 @@ class Store:
         return bool(done)
 
     def samples(self, sweep: int) -> Iterator[tuple[Key, int, dict[str, Any]]]:
-        """Trial, round and what was found, rounds in order."""
+        """Trial, round and result, rounds in order."""
         for shape, define, candidate, number, state, why, us, stats, clocks in self._db.execute(
             """select shape, define, candidate, round, state, why, us, stats, clocks from sample where sweep = ?
             order by shape, define, candidate, round""", (sweep,)):
@@ -126,13 +127,13 @@ class Store:
             yield (shape, define, candidate), number, found
 
     def log(self, sweep: int) -> list[tuple[Key, str, float, float]]:
-        """Of each judgement that was kept: the trial, the host, when it began and its seconds, in the order of time."""
+        """For each stored result: the trial, the host, its start time and its seconds, in chronological order."""
         rows = self._db.execute("""select shape, define, candidate, host, began, seconds from log
             where sweep = ? and kept order by began""", (sweep,))
         return [((s, d, c), host, began, seconds) for s, d, c, host, began, seconds in rows]
 
     def dump(self) -> Iterator[str]:
-        """All but the log, a line for each row, in an order of their own."""
+        """All but the log, one line per row, in a canonical order."""
         for s in self.sweeps():
             yield "\t".join(["sweep", *(s[k] for k in KEY)])
             for table in ("list", "trial", "sample"):

@@ -1,7 +1,7 @@
-"""What pruning loses: of a sweep that judged everything, how few judgements would have found a kernel near the best.
+"""The cost of pruning: for a complete sweep, how few measurements would have found a kernel near the best.
 
-The anchors are Hidet's: its search over a hand-made space took 20 and 11 times less time than AutoTVM's and Ansor's
-(Ding et al., arXiv 2210.09603).  Here the full sweep is the yardstick."""
+For comparison: Hidet's search over a hand-made space took 20 and 11 times less time than AutoTVM's and Ansor's
+(Ding et al., arXiv 2210.09603). Here the complete sweep is the reference."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ FIRST = (1, 3, 5, 10, 20, 50)
 
 @dataclass
 class Study:
-    """Of one shape: how many were judged, the fastest, what each order of judging needs until one within NEAR of it is
-    found, and what each way to prune keeps and loses (a share of the fastest's time)."""
+    """For one shape: the number of measurements, the fastest, the measurements that each order needs to find one
+    within NEAR of it, and what each pruning rule keeps and loses (as a share of the fastest's time)."""
 
     shape: str
     judged: int
     best: Result
     needs: dict[str, float] = field(default_factory=dict)
     loses: dict[str, tuple[int, float]] = field(default_factory=dict)
-    frontier: dict[str, list[float]] = field(default_factory=dict)  # best so far by judgements, of the orders
+    frontier: dict[str, list[float]] = field(default_factory=dict)  # by order: the best after each measurement
 
 
 def by_prediction(found: Sequence[Result]) -> list[Result]:
@@ -45,7 +45,8 @@ def by_turns(found: Sequence[Result]) -> list[Result]:
 
 
 def by_probes(found: Sequence[Result]) -> list[Result]:
-    """The first of every combination; then all of the combination whose first is fastest, of the second, and so on."""
+    """The first of every combination; then all of the combination whose first is fastest, of the
+    second fastest, and so on."""
     lists: dict[str, list[Result]] = {}
     for r in by_prediction(found):
         lists.setdefault(r.choice.define, []).append(r)
@@ -55,7 +56,7 @@ def by_probes(found: Sequence[Result]) -> list[Result]:
 
 
 def by_counts(found: Sequence[Result]) -> list[Result]:
-    """Those first that need the least time by what the simulator counted: it needs no ptxas."""
+    """By the lower bound from the simulator's counts, which needs no ptxas."""
     return sorted(by_prediction(found), key=lambda r: least_us(r.stats, r.choice.cycles, r.choice.alone, r.choice.together))
 
 
@@ -67,7 +68,7 @@ ORDERS: dict[str, Callable[[Sequence[Result]], list[Result]]] = {
 
 
 def study(found: Sequence[Result]) -> list[Study]:
-    """Of each shape that has results."""
+    """A study of each shape with results."""
     out = []
     for shape in dict.fromkeys(r.choice.shape for r in found):
         good = [r for r in found if r.choice.shape == shape and r.state == "ok"]
@@ -87,7 +88,7 @@ def _of_shape(shape: str, good: list[Result]) -> Study:
         line = list(itertools.accumulate((r.us for r in order(good)), min))
         s.frontier[name] = line
         s.needs[name] = 1 + sum(us > best.us * (1 + NEAR) for us in line)
-    s.needs["at random"] = (len(good) + 1) / (near + 1)  # the expected place of the first of `near`
+    s.needs["at random"] = (len(good) + 1) / (near + 1)  # the expected rank of the first of `near`
     ranked = by_prediction(good)
     for ratio in WITHIN:
         kept = [r for r in ranked if r.choice.predicted <= ratio * ranked[0].choice.predicted]

@@ -24,12 +24,12 @@ def _e(text: str) -> str:
 
 
 def _number(value: float) -> str:
-    """Three digits, and no exponent where there need be none."""
+    """Three digits, and no exponent unless needed."""
     return f"{float(f'{value:.3g}'):,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"
 
 
 class _Axis:
-    """From values to places; ticks at round numbers."""
+    """Maps values to positions; ticks at round numbers."""
 
     def __init__(self, values: Sequence[float], log: bool, lo: float, hi: float) -> None:
         least, most = min(values), max(values)
@@ -66,7 +66,7 @@ def _round(least: float, most: float) -> list[float]:
 
 def plot(lines: Sequence[Line], points: Sequence[tuple[float, float, str]], x_name: str, y_name: str, log: bool = False,
          log_x: bool = False, log_y: bool = False) -> str:
-    """Lines, and points with the words that a pointer on them shows."""
+    """Lines, and points with tooltips."""
     xs = [p[0] for p in points] + [x for line in lines for x, _ in line.points]
     ys = [p[1] for p in points] + [y for line in lines for _, y in line.points]
     if not xs:
@@ -99,7 +99,7 @@ def plot(lines: Sequence[Line], points: Sequence[tuple[float, float, str]], x_na
 
 
 def bars(groups: Sequence[tuple[str, Sequence[tuple[str, float]]]], unit: str) -> str:
-    """Bars that lie, in groups with a heading, each with its name and number."""
+    """Horizontal bars, in groups with a heading, each with its name and number."""
     most = max((v for _, group in groups for _, v in group), default=0) or 1
     named = any(name for _, group in groups for name, _ in group)
     left = 150 if named else 200

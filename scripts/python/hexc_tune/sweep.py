@@ -1,8 +1,9 @@
-"""A sweep: lists of candidates for every combination of constants, choices by the cost model, judgements by rounds.
+"""A sweep: lists of candidates for every combination of constants, selection by the cost
+model, timing in rounds.
 
-Every decision follows from what is in the database, so that a sweep that was ended, however, goes on where it was and
-comes to the same end.  Rounds are successive halving (Jamieson and Talwalkar, arXiv 1502.07943): in each the launches of
-all that are left stand beside each other in time, and the slower part is left out of the next, which launches more.
+Every decision depends only on the database, so that an interrupted sweep resumes and produces the same result.
+Rounds are successive halving (Jamieson and Talwalkar, arXiv 1502.07943): in each round the launches of all
+remaining candidates are interleaved in time, and the slower part is excluded from the next, which launches more.
 """
 
 from __future__ import annotations
@@ -45,11 +46,11 @@ AHEAD, AHEAD_LISTS = 64, 16  # jobs that wait for a core
 
 @dataclass
 class Options:
-    """What is asked for; see cli.py."""
+    """The options; see cli.py."""
 
     program: str
-    options: list[str]  # --arch, --kernel: what hexc gets
-    args: list[str]  # of --arg
+    options: list[str]  # --arch, --kernel: passed to hexc
+    args: list[str]  # values of --arg
     sweep: list[tuple[str, list[str]]]
     shapes: list[Sizes]
     judge: str  # gpu, clock, sim
@@ -64,9 +65,9 @@ class Options:
     warm: bool = False
     limit: float | None = None
     budget: float | None = None
-    sample: int = 0  # blocks that the simulator runs, about; 0: all
+    sample: int = 0  # approximate number of simulated blocks; 0: all
     operator: str = ""  # of --op
-    assembler: str = ""  # the version of the ptxas that candidates are ranked by; "": estimates rank them
+    assembler: str = ""  # the version of the ptxas that ranks candidates; "": estimates rank them
 
     def rounds(self) -> list[int]:
         """Launches of each round; only measured times have more than one."""
@@ -78,12 +79,12 @@ class Options:
 
 @dataclass
 class Result:
-    """What is known of a choice."""
+    """The results of a choice."""
 
     choice: Choice
     state: str  # ok, refused, wrong, slow, trouble, pruned, open
     why: str = ""
-    us: float = 0  # median, or as the clock or the counts say
+    us: float = 0  # median, or from the static model or the counts
     spread: float = 0  # between the quartiles, as a share of the median
     launches: int = 0
     by: str = ""  # gpu, clock or sim
@@ -94,7 +95,7 @@ class Result:
 
     @property
     def way(self) -> str:
-        """By whom the time is, and of how much of the grid: "sim 16 of 2048"."""
+        """The method of the time, and the part of the grid: "sim 16 of 2048"."""
         part = f" {self.stats['sampled']} of {math.prod(self.stats['grid'])}" if "sampled" in self.stats else ""
         return self.by + part
 
@@ -124,8 +125,9 @@ def combine(choice: Choice, samples: Sequence[dict[str, Any]], judge: str) -> Re
 
 
 def results(store: Store, sweep: int, judge: str) -> list[Result]:
-    """Of all choices of a sweep; the fastest of each shape first.  Where the clock cannot follow one of a shape, all of it are
-    told by counts, which are bounds and lower: like is compared with like."""
+    """Results of all choices of a sweep; the fastest of each shape first. If the static model cannot
+    follow one candidate of a shape, all of the shape get times from counts, which are lower bounds, so
+    that they are comparable."""
     samples: dict[Key, list[dict[str, Any]]] = {}
     for key, _, found in store.samples(sweep):
         samples.setdefault(key, []).append(found)
@@ -138,7 +140,8 @@ def results(store: Store, sweep: int, judge: str) -> list[Result]:
 
 
 def survivors(found: Sequence[Result], halving: float) -> list[Result]:
-    """Who goes on: the fastest 1/halving, and those whose quartiles overlap with the slowest of them."""
+    """The remaining candidates: the fastest 1/halving, and those whose quartiles overlap
+    with the slowest of these."""
     ranked = sorted((r for r in found if r.state == "ok"), key=lambda r: (r.us, r.choice.predicted, r.choice.define,
                                                                          r.choice.candidate))
     keep = math.ceil(len(ranked) / halving)
@@ -150,14 +153,14 @@ def survivors(found: Sequence[Result], halving: float) -> list[Result]:
 
 
 class Sweep:
-    """One sweep of one program; ``tell`` is called after each judgement."""
+    """One sweep of one program; calls ``tell`` after each result."""
 
     def __init__(self, options: Options, store: Store, number: int, crew: Crew, progress: Progress,
                  tell: Callable[[], None]) -> None:
         self.options, self.store, self.number, self.crew = options, store, number, crew
         self.progress, self.tell = progress, tell
         self._end = time.monotonic() + options.budget if options.budget else math.inf
-        self.left = 0  # judgements that the budget did not allow
+        self.left = 0  # timings that the budget did not allow
         self._folder = tempfile.TemporaryDirectory()
         self._listed: dict[str, dict[str, Any]] = {}
         self._told: set[str] = set()
@@ -173,7 +176,7 @@ class Sweep:
         return Job(o.program, tuple(o.options), tuple(define.split()), limit=o.limit, **more)
 
     def run(self) -> None:
-        """All of it, as far as the budget goes."""
+        """Runs the sweep, as far as the budget allows."""
         self.make_lists()
         if self.left:
             return
@@ -185,7 +188,7 @@ class Sweep:
             chosen = self.cut(chosen)
 
     def make_lists(self) -> None:
-        """What is not in the database yet, in parallel."""
+        """Computes the lists that are not in the database yet, in parallel."""
         known = self.store.lists(self.number)
         missing = [d for d in self.defines() if d not in known]
         self.progress.start("candidates", len(missing))
@@ -218,13 +221,13 @@ class Sweep:
         self._told.add(text)
 
     def shapes(self, params: Sequence[dict[str, Any]]) -> list[tuple[Sizes, list[str]]]:
-        """Each with its arguments; one without a name where sizes are not known."""
+        """Each shape with its arguments; one without a name if the sizes are unknown."""
         if not self.options.shapes:
             return [(sizes_of(params, self.options.args), list(self.options.args))]
         return [(s, arguments(params, self.options.args, s)) for s in self.options.shapes]
 
     def choose(self) -> list[Choice]:
-        """Every candidate of every combination and shape, in the order in which they are to be judged: shapes take turns."""
+        """Every candidate of every combination and shape, in the order of timing: shapes alternate."""
         o, lists = self.options, self.store.lists(self.number)
         wanted = [(d, lists[d][1]) for d in self.defines() if not lists[d][0]]
         by_shape: dict[str, list[Choice]] = {}
@@ -242,8 +245,8 @@ class Sweep:
         return [c for turn in itertools.zip_longest(*kept) for c in turn if c]
 
     def judge(self, chosen: Sequence[Choice], number: int, repeat: int) -> list[Choice]:
-        """One round of those that have none; in every second round the other way round.  What a GPU is to measure is
-        compiled before by the other cores, as many jobs ahead as AHEAD; what ptxas refuses never comes to the GPU."""
+        """One round of the candidates without a result, in every second round in reverse order. Other cores
+        compile for the GPU ahead of it, at most AHEAD jobs; candidates that ptxas rejects never reach the GPU."""
         have = {key for key, n, found in self.store.samples(self.number) if n == number and found["state"] != "trouble"}
         todo = [c for c in chosen if c.key not in have]
         todo = todo[::-1] if number % 2 else todo
@@ -276,19 +279,19 @@ class Sweep:
         return list(chosen)
 
     def _compiled(self, c: Choice) -> Path:
-        """The file that keeps what was compiled of a choice, from round to round."""
+        """The file with the compiled choice, kept for all rounds."""
         name = hashlib.sha256(f"{c.define} {c.candidate}".encode()).hexdigest()[:32]
         return Path(self._folder.name, name)
 
     def _begin(self, c: Choice, number: int, repeat: int) -> None:
-        """Have it judged; for the GPU compiled, if it is not yet."""
+        """Submits the timing job; for the GPU the compile job first, if needed."""
         job, file = self.trial_job(c, number, repeat), self._compiled(c)
         if job.judge == "gpu":
             job = replace(job, bundle=file.read_bytes()) if file.exists() else replace(job, judge="compile")
         self.crew.submit(c.key, job)
 
     def trial_job(self, c: Choice, number: int, repeat: int) -> Job:
-        """What judges a choice in a round; results are compared with the program's meaning in the first."""
+        """The job that times a choice in a round; the first round also checks results."""
         o, listed = self.options, self._lists()[c.define]
         sizes, args = next((s, args) for s, args in self.shapes(listed["params"]) if shape_text(s) == c.shape)
         grid: tuple[int, ...] = ()
@@ -302,13 +305,13 @@ class Sweep:
                         roofline=o.roofline, check=o.check and number == 0, warm=o.warm, grid=grid, bytes=more)
 
     def _lists(self) -> dict[str, dict[str, Any]]:
-        """What was listed of each combination of constants; read once."""
+        """The candidates of each combination of constants; read once."""
         if not self._listed:
             self._listed = {define: found for define, (_, found) in self.store.lists(self.number).items()}
         return self._listed
 
     def cut(self, chosen: Sequence[Choice]) -> list[Choice]:
-        """Those of the last round that go on, of each shape."""
+        """The candidates of the last round that remain, for each shape."""
         keys = {c.key for c in chosen}
         found = [r for r in results(self.store, self.number, self.options.judge) if r.choice.key in keys]
         out: list[Choice] = []
@@ -318,7 +321,7 @@ class Sweep:
 
 
 def old_json(options: Options, compiler: str, words: Sequence[str], store: Store, number: int) -> dict[str, Any]:
-    """What -o writes."""
+    """The output of -o."""
     tried, refused = [], []
     for define, (why, _) in store.lists(number).items():
         if why:
@@ -337,7 +340,7 @@ def old_json(options: Options, compiler: str, words: Sequence[str], store: Store
 
 
 def key_of(options: Options, digest: str, gpu: str, driver: str, build: str) -> dict[str, str]:
-    """Of the sweep in the database."""
+    """The key of the sweep in the database."""
     kernel = option(options.options, "--kernel", "") or ""
     judge = options.judge + (" warm" if options.warm else "") + ("" if options.check else " unchecked")
     judge += f" {options.sample} blocks" if options.sample and options.judge != "gpu" else ""

@@ -219,12 +219,12 @@ TEST_EACH(by_hand, NHAND)
                         ".param .b32 y;\n" \
 	"st.param.b32 [x], %r1;\n" what "\ncall (y), %d5, (x), F; //here\nld.param.b32 %r2, [y];\n}\n")
 static const struct { const char *text, *word; } wrong[] = {
-	{ START TWICE VIA("mov.u64 %d5, 64;"), "is no function" },
-	{ START TWICE ".func none()\n{\nret;\n}\n" VIA("mov.u64 %d5, none;"), "takes other arguments" },
+	{ START TWICE VIA("mov.u64 %d5, 64;"), "is not a function" },
+	{ START TWICE ".func none()\n{\nret;\n}\n" VIA("mov.u64 %d5, none;"), "has other parameters" },
 	{ START ".func (.param .b64 z) wide(.param .b64 a)\n{\nret;\n}\n" VIA("mov.u64 %d5, wide;"),
-	  "other sizes" },
+	  "has parameters of other sizes" },
 	{ START ".func down()\n{\ncall down; //here\nret;\n}\n" ENTRY("mov.u32 %r2, 1;\ncall down;\n"),
-	  "is used up" },
+	  "stack overflow" },
 };
 enum { NWRONG = sizeof wrong / sizeof *wrong };
 
@@ -248,12 +248,13 @@ TEST_EACH(faults, NWRONG)
 
 /* What the loader refuses, with the line of the mark. */
 static const struct { const char *text, *word; } refused[] = {
-	{ START ".extern .func far();\n" ENTRY("mov.u32 %r2, 1;\ncall far; //here\n"), "no body" },
+	{ START ".extern .func far();\n" ENTRY("mov.u32 %r2, 1;\ncall far; //here\n"), "has no body in "
+	                                                                               "this module" },
 	{ START TWICE ENTRY("call twice; //here\n"), "takes 1 arguments" },
 	{ START ENTRY("mov.u32 %r2, 1;\ncall %d1, (%r2); //here\n"), "callprototype" },
 	{ START ENTRY("mov.u64 %d4, k; //here\n"), "is an entry" },
 	{ START ".func a();\n.func b();\n.alias a, b;\n.alias b, a;\n" ENTRY("call a; //here\n"),
-	  "no function" },
+	  "is not a function" },
 };
 enum { NREFUSED = sizeof refused / sizeof *refused };
 

@@ -149,9 +149,10 @@ TEST(edited)
 		uint32_t box, dim;
 		const char *told;
 	} cases[] = {
-		{ 0x5000, 2, 64, "edited other than by tensormap.replace: globalAddress 0x5000, was 0x1000" },
+		{ 0x5000, 2, 64, "was modified other than by tensormap.replace: globalAddress 0x5000, was "
+		                 "0x1000" },
 		{ 0x1000, 3, 64, ": boxDim[2] 3, was 2" },
-		{ 0x5000, 2, 128, "or it has been overwritten" },
+		{ 0x5000, 2, 128, ", or it was overwritten" },
 	};
 	sim *s = sim_open();
 	sim_module *m = must_load(s, text);
@@ -290,7 +291,7 @@ TEST(bad_start)
 	Box b;
 
 	ck_assert(!box_start(&b, &d, start, off, why, sizeof why));
-	ck_assert(strstr(why, "outside of the pixel box -1..7") != NULL);
+	ck_assert(strstr(why, "is outside the pixel box -1..7") != NULL);
 	start[1] = 8;
 	ck_assert(!box_start(&b, &d, start, off, why, sizeof why));
 	start[1] = 7;

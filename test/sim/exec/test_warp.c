@@ -384,7 +384,7 @@ TEST_EACH(messages, N_MESSAGES)
 		  "64 bits", 7 },
 		{ HEADER ".entry k() {\nbra NOWHERE;\n}\n", "NOWHERE", 5 },
 		{ HEADER ".entry k() {\n.reg .b32 %r;\nmov.u32 %r, 1\nret;\n}\n", "expected ';'", 7 },
-		{ HEADER ".entry k() {\nret;\n", "does not end", 6 },
+		{ HEADER ".entry k() {\nret;\n", "is not closed", 6 },
 		{ HEADER ".entry k() {\n.reg .b32 %r;\nld.global.u32 %r, %r;\n}\n", "[a]", 6 },
 		{ HEADER ".func f() {\ncall f, (1);\nret;\n}\n", "takes 0 arguments", 5 },
 		{ "hello", "directive", 1 },

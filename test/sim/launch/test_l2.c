@@ -141,7 +141,8 @@ TEST(refused)
 		uint64_t bytes;
 		int counts;
 		const char *why;
-	} wrong[] = { { 31, 1, "less than a sector" }, { 64, 0, "without counts" } };
+	} wrong[] = { { 31, 1, "the L2 cache is smaller than a sector of 32 bytes" },
+	            { 64, 0, "an L2 cache requires counts" } };
 	char *text = program("r0");
 	sim *s = sim_open();
 	sim_module *m = must_load(s, text);

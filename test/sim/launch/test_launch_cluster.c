@@ -42,7 +42,7 @@ static const Shape shapes[] = {
 	{ ENTRY("sm_90", ""), { 32, 1, 1 }, { 16, 1, 1 }, NULL },
 	{ ENTRY("sm_90", ""), { 34, 1, 1 }, { 17, 1, 1 }, "more than 16 blocks" },
 	{ ENTRY("sm_90", ""), { 8, 8, 8 }, { 4, 4, 2 }, "more than 16 blocks" },
-	{ ENTRY("sm_90", ""), { 9, 1, 1 }, { 2, 1, 1 }, "no multiple" },
+	{ ENTRY("sm_90", ""), { 9, 1, 1 }, { 2, 1, 1 }, ", not a multiple of the cluster's" },
 	{ ENTRY("sm_90", ""), { 8, 3, 1 }, { 2, 2, 1 }, "direction y" },
 	{ ENTRY("sm_80", ""), { 8, 1, 1 }, { 2, 1, 1 }, "sm_90" },
 	{ ENTRY("sm_80", ""), { 8, 1, 1 }, { 1, 1, 1 }, NULL },
@@ -50,7 +50,8 @@ static const Shape shapes[] = {
 	{ ENTRY("sm_90", ".reqnctapercluster 2, 1, 1"), { 8, 1, 1 }, { 2, 1, 1 }, NULL },
 	{ ENTRY("sm_90", ".reqnctapercluster 2, 1, 1"), { 8, 1, 1 }, { 4, 1, 1 },
 	  "requires clusters of 2 x 1 x 1" },
-	{ ENTRY("sm_90", ".reqnctapercluster 2, 1, 1"), { 7, 1, 1 }, { 0, 0, 0 }, "no multiple" },
+	{ ENTRY("sm_90", ".reqnctapercluster 2, 1, 1"), { 7, 1, 1 }, { 0, 0, 0 }, ", not a multiple of the "
+	                                                                          "cluster's" },
 	{ ENTRY("sm_90", ".explicitcluster"), { 8, 1, 1 }, { 0, 0, 0 }, "explicitcluster" },
 	{ ENTRY("sm_90", ".explicitcluster"), { 8, 1, 1 }, { 2, 1, 1 }, NULL },
 	{ ENTRY("sm_90", ".maxclusterrank 4"), { 8, 1, 1 }, { 8, 1, 1 }, "at most 4" },
