@@ -16,7 +16,7 @@ for src in examples/*.hexc test/infer/programs/attention_backward.hexc; do
 		[ -z "${QUICK:-}" ] || [ $((turn % 3)) = 0 ] || case $its in "$arch") ;; *) continue ;; esac
 		"$HEXC" --emit-ptx "$src" --arch "$arch" -o "$dir/k.ptx" || { bad=1; continue; }
 		if ! ptxas -arch="$arch" -v "$dir/k.ptx" -o /dev/null >"$dir/log" 2>&1; then
-			grep -q 'not defined for option\|Unsupported .version' "$dir/log" && continue # an arch or PTX that this ptxas does not know
+			grep -q 'not defined for option\|Unsupported .version' "$dir/log" && continue # this ptxas does not support the arch or the PTX version
 			echo "$src $arch: ptxas refuses it"
 			sed -n 1,5p "$dir/log"
 			bad=1

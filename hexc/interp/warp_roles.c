@@ -196,7 +196,7 @@ deadlock(Interp *it, const Op *o)
 		if (i)
 			text_printf(&t, "consumer group %d", i - 1);
 		else
-			text_printf(&t, "producer warps");
+			text_printf(&t, "the producer");
 		say_waiting(it, &t, it->task->blocked);
 	}
 	return interp_error(it, INTERP_E_FAULT, o, "deadlock: %s", t.s ? t.s : "no role can continue");

@@ -336,7 +336,8 @@ check_lost(Kernel *k, const Op *o)
 	if (how->code < COUNT_OF(name))
 		update = name[how->code];
 	diag_warn(k->unit->diag, DW_lost, o->src,
-	          "non-atomic update of `%s`: of several updates through equal indices only one takes effect; %s",
+	          "non-atomic update of `%s`: of several updates through equal indices only one takes "
+	          "effect; %s",
 	          p->name,
 	          update ? arena_printf(k->unit->arena, "`atomic_%s(%s[..], %sx)` keeps them all", update,
 	                                p->name, how->code == O_sub ? "-" : "")

@@ -303,7 +303,8 @@ prove_matrices(Prove *p, const Type *t, const Instr *in, const Ownership *h, con
 					return false;
 	for (int64_t r = 0; r < h->regs; r++)
 		if (used[r] != 1)
-			return prove_error(p, 0, r, "%s accesses this register %lld times; expected once", in->name,
+			return prove_error(p, 0, r, "%s accesses this register %lld times; expected once",
+			                   in->name,
 			                   (long long)used[r]);
 	return true;
 }

@@ -75,7 +75,8 @@ read_order(Prove *p, const char *name, int64_t n, const Layout *map, InstanceOrd
 	for (int64_t i = 0; i < n; i++)
 		out->by[i] = -1;
 	if (map && (map->ndim != 1 || layout_size(map) != n))
-		return prove_error(p, -1, 0, "the permutation of %s is not over %lld indices", name, (long long)n);
+		return prove_error(p, -1, 0, "the permutation of %s is not over %lld indices",
+		                   name, (long long)n);
 	for (int64_t i = 0; i < n; i++) {
 		int64_t at = map ? mem_offset(map, &i) : i;
 		if (at < 0 || at >= n || out->by[at] >= 0)
@@ -186,7 +187,8 @@ along_k(Prove *p, const Op *o, const Instr *in, const InstanceOrder *order, cons
 	int64_t(*b)[PLACE] = arena_alloc(p->arena, sizeof *b * (size_t)warps);
 
 	if (k % in->k)
-		return prove_error(p, -1, 0, "%s has %d elements of k per instruction, the tile has %lld", in->name, in->k,
+		return prove_error(p, -1, 0, "%s has %d elements of k per instruction, the tile has %lld",
+		                   in->name, in->k,
 		             (long long)k);
 	if (dot_is_sparse(o))
 		half[dot_side(o)] = 2;
@@ -276,7 +278,8 @@ prove_fma(Prove *p, const Op *o)
 				if (ra < 0 || rb < 0 ||
 				    ha->elem[t * ha->regs + ra] != matrix_elem(ta, m[ROW], x, m[BATCH]) ||
 				    hb->elem[t * hb->regs + rb] != matrix_elem(tb, x, m[COL], m[BATCH])) {
-					prove_error(p, t, r, "k = %lld of %s is not held by the thread", (long long)x,
+					prove_error(p, t, r, "k = %lld of %s is not held by the thread",
+					            (long long)x,
 					            elem_text(p, tc, hc->elem[t * hc->regs + r]));
 					return;
 				}
@@ -312,7 +315,8 @@ prove_dot(Prove *p, const Op *o)
 	         (in->ta != o->in[o->lowering->dot.swap]->type.dtype ||
 	          in->tb != o->in[!o->lowering->dot.swap]->type.dtype || in->acc != o->out[0]->type.dtype ||
 	          !instr_on(in, p->k->unit->target)))
-		prove_error(p, -1, 0, "%s does not support these types on %s", in->name, p->k->unit->target->name);
+		prove_error(p, -1, 0, "%s does not support these types on %s",
+		            in->name, p->k->unit->target->name);
 	else if (in->kind != IK_fma)
 		prove_mma(p, o, in);
 	else

@@ -66,7 +66,8 @@ map_is_legal(Prove *p, const TmaCopyCheck *b)
 		                   (long long)m->box[0] * bytes, m->swizzle);
 	for (int i = 0; i < m->rank; i++) {
 		if (m->box[i] < 1 || m->box[i] > 256)
-			return prove_error(p, -1, 0, "a TMA box of %lld elements along dimension %d", (long long)m->box[i],
+			return prove_error(p, -1, 0, "a TMA box of %lld elements along dimension %d",
+			                   (long long)m->box[i],
 			                   b->dim[i]);
 		if (i && val_fact_at(p->k, b->view, m->stride[i]).mult * bytes % 16)
 			return prove_error(p, -1, 0, "the stride of dimension %d is not known to be a "
@@ -127,7 +128,8 @@ prove_boxes(Prove *p, const Op *o, bool out)
 	b.first = tile->type.rank - part->type.rank;
 	if (number < 1 || number > p->k->nmap || !b.view || b.view->code != O_view || !b.at ||
 	    !(p->k->unit->target->features & T_TMA) || part->type.space != S_shared) {
-		prove_error(p, -1, 0, "no tensor map, no tile, or no TMA tensor copy on %s", p->k->unit->target->name);
+		prove_error(p, -1, 0, "no tensor map, no tile, or no TMA tensor copy on %s",
+		            p->k->unit->target->name);
 		return;
 	}
 	for (const Op *v = part->def; v && v->code == O_view; v = view_source(v)->def)

@@ -89,13 +89,15 @@ descriptor(Prove *p, WgmmaOperandCheck *f, bool mn_too)
 		begins = begins &&
 		         IMM(v, dropped) == (1 << (view_source(v)->type.rank - v->out[0]->type.rank)) - 1;
 	if (!f->at || !begins || IMM(tile->def, align) % (8 * m->width))
-		return prove_error(p, -1, 0, "the operand is not a tile at a multiple of %d bytes", 8 * m->width);
+		return prove_error(p, -1, 0, "the operand is not a tile at a multiple of %d bytes",
+		                   8 * m->width);
 	for (int d = 0; d < 2; d++)
 		if (f->v->type.shape[d] != tile->type.shape[f->first + d])
 			return prove_error(p, -1, 0, "the operand is a slice of a tile");
 	if ((m->width != 16 && m->width != 32 && m->width != 64 && m->width != 128) || m->lead % 16 ||
 	    m->stride % 16 || m->lead < 0 || m->stride < 0 || m->lead >= 1 << 18 || m->stride >= 1 << 18)
-		return prove_error(p, -1, 0, "no descriptor encodes width %d, leading offset %d, stride %d", m->width,
+		return prove_error(p, -1, 0, "no descriptor encodes width %d, leading offset %d, stride %d",
+		                   m->width,
 		                   m->lead, m->stride);
 	for (int d = 0; d < f->first; d++) { /* stages are multiples of the pattern apart */
 		int64_t c[DIM_MAX] = { 0 };
@@ -226,7 +228,8 @@ factors(Prove *p, const Op *o, WgmmaCheck *x)
 			return prove_error(p, -1, 0, "%s does not support these types", x->in->name);
 		if ((f->v->type.space == S_shared) != (f->m->width > 0) ||
 		    (f->v->type.space != S_shared) != (i == 0 && x->in->a))
-			return prove_error(p, -1, 0, "%s does not support operand %d in that memory", x->in->name,
+			return prove_error(p, -1, 0, "%s does not support operand %d in that memory",
+			                   x->in->name,
 			                   at);
 		if (f->m->width && !descriptor(p, f, dtype_info[x->in->ta].bits == 16))
 			return false;
@@ -266,7 +269,8 @@ prove_wgmma(Prove *p, const Op *o)
 	if (x.in->a && !(x.a = held_of(p, o->in[x.swap])))
 		return;
 	if (x.c->regs % (n / 2))
-		prove_error(p, -1, 0, "%lld registers are not a multiple of those per instruction", (long long)x.c->regs);
+		prove_error(p, -1, 0, "%lld registers are not a multiple of those per instruction",
+		            (long long)x.c->regs);
 	for (int g = 0; g < p->threads / 128; g++)
 		for (int64_t r = 0; p->ok && r < x.c->regs; r += n / 2)
 			if (!instance(p, &x, g, r))

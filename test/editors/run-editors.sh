@@ -14,7 +14,7 @@ mkdir -p "$dir/copy/scripts/editors" "$dir/copy/hexc/ir" && cp -r hexc/lang hexc
 program() { printf 'kernel k(C: out f32[N]) { grid(1); let %s = 1.5; C[0 :+ 8] = %s; }\n' "$1" "$1" >"$dir/name.hexc"; }
 reserved=$(sed -n "/^SHOWN/,/^}/s/.*: '\(.*\)',/\1/p" scripts/words)
 for w in $reserved; do
-	case $w in in | step | stages | default | out | inout | strides) continue ;; esac # names where no such word can stand
+	case $w in in | step | stages | default | out | inout | strides) continue ;; esac # names in positions where these words cannot occur
 	program "$w"
 	"$HEXC" --emit-ptx "$dir/name.hexc" -o "$dir/ptx" 2>/dev/null && fail "$w is a name, and shown as a reserved word"
 done

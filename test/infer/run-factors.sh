@@ -32,7 +32,7 @@ for f in "$here"/factors/*.hexc; do
 	done
 done
 
-# ---- what the program says --------------------------------------------------------------------------------------
+# ---- memory spaces in the program -------------------------------------------------------------------------------
 
 # A pinned operand is read from a copy in shared memory only if registers do not suffice.
 "$HEXC" candidates "$here/factors/weight.hexc" -W no-fma >"$dir/list" 2>&1
@@ -64,14 +64,14 @@ sed 's/let u = /let u: register = /' "$dir/shared.hexc" >"$dir/kept.hexc"
 "$HEXC" candidates "$dir/kept.hexc" -W no-spill >"$dir/list" 2>&1
 grep -Eq 'u (shared|registers)' "$dir/list" && fail "shared: u is declared: $(head -1 "$dir/list")"
 
-# ---- loads behind barriers --------------------------------------------------------------------------------------
+# ---- loads after barriers ---------------------------------------------------------------------------------------
 
 # q must not be loaded before the barrier of k and v, with all of it in registers there.
 "$HEXC" --emit-ptx "$here/factors/attention.hexc" -W no-fma --dump insert_barriers -o "$dir/ptx" >"$dir/ir" 2>&1
 awk '/= load %[0-9]+\.q/ { q = NR } /^ *barrier/ { b = NR } / = dot / && q && !done { done = 1; exit !(q > b) }' "$dir/ir" ||
 	fail "attention: q is loaded in front of a barrier"
 
-# ---- against NumPy ----------------------------------------------------------------------------------------------
+# ---- compared with NumPy ----------------------------------------------------------------------------------------------
 
 python3 -c 'import numpy' 2>/dev/null || { echo "$ran candidates run; no NumPy"; exit $bad; }
 cat >"$dir/make.py" <<'END'

@@ -10,7 +10,7 @@ step=37
 [ "${FULL:-0}" = 1 ] && step=1
 ran=0
 
-# ---- every choice is right ----------------------------------------------------------------------------------
+# ---- every choice is correct ----------------------------------------------------------------------------------
 
 for f in "$here"/spaces/*.hexc; do
 	args=
@@ -52,7 +52,7 @@ for f in "$here"/spaces/*.hexc; do
 	done
 done
 
-# ---- as the program says ------------------------------------------------------------------------------------
+# ---- declared spaces ----------------------------------------------------------------------------------------
 
 # The space of a var or a let with a declared space is not searched.
 for said in 'let sb: register = bf16(s), turned: register = sb.T' 'var sb: register = bf16(s), turned: register = sb.T' \

@@ -160,8 +160,8 @@ static const struct {
 	Product p;
 	const char *arch, *says;
 } refused[] = {
-	{ { "i8", "i8", "i32", 16, 64, 64, 64, 4, A_MN }, "sm_90a", ", has rows along dimension 2 in "
-	                                                            "memory, which" },
+	{ { "i8", "i8", "i32", 16, 64, 64, 64, 4, A_MN }, "sm_90a",
+	  ", has rows along dimension 2 in memory, which" },
 	{ { "f16", "f16", "f32", 8, 96, 100, 64, 4, 0 }, "sm_90a", "no wgmma on sm_90a computes" },
 };
 

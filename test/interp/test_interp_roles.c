@@ -143,7 +143,8 @@ static const struct {
 	const char *was, *is, *say;
 } wrong[] = {
 	{ "turn / STAGES + 1", "turn / STAGES",
-	  "deadlock: the producer waits in line 13 for phase 0 of `empty[0]`, team 0 waits in line 23 for "
+	  "deadlock: the producer waits in line 13 for phase 0 of `empty[0]`, consumer group 0 waits in "
+	  "line 23 for "
 	  "phase 0 of `full[0]`" },
 	{ "await full[s], turn / STAGES;", "await full[s], turn / STAGES + 1;", "uninitialized element" },
 	{ "await full[s], turn / STAGES;",

@@ -181,7 +181,7 @@ static const struct {
 	{ "", "1:1: IR text: expected 'kernel'" },
 	{ "kernel k {", "expected warps" },
 	{ "kernel k { warps 4 }", "missing kernel body" },
-	{ "kernel k { body { yield } } x", "1:29: IR text: something behind" },
+	{ "kernel k { body { yield } } x", "1:29: IR text: unexpected text after" },
 	{ "kernel k { body { yield", "unclosed block" },
 	{ "kernel k { body {\n  %1 = frob : i64 yield } }", "2:8: IR text: unknown op 'frob'" },
 	{ "kernel k { body { %1 = add %2, %3 : i64", "%2 is not defined" },

@@ -78,12 +78,12 @@ static const struct {
 	{ "%20 = slice %10 dim 1 from -1 : reg f16[16, 8]", "outside" },
 	{ "%20 = slice %10 dim 1 : reg f32[16, 8]", "one type" },
 	{ "%20 = concat %10, %10 dim 2 : reg f16[16, 32]", "no such dimension" },
-	{ "%20 = concat %10, %10 dim 1 : reg f16[16, 63]", "the result's extent is not the sum of the "
-	                                                   "operands'" },
+	{ "%20 = concat %10, %10 dim 1 : reg f16[16, 63]",
+	  "the result's extent is not the sum of the operands'" },
 	{ "%20 = transpose %10 perm 1, 0 : reg f16[32, 16] %21 = concat %10, %20 dim 1 : reg f16[16, 48]",
 	  "other extents" },
 	{ "%20 = reduce_max %10 dim 1 : reg f16[1, 32]", "the result's shape does not match" },
-	{ "%20 = dot %10, %10, %12 : reg f32[16, 8]", "do not fit" },
+	{ "%20 = dot %10, %10, %12 : reg f32[16, 8]", "do not match" },
 	{ "%20 = dot %10, %11, %12 : reg f16[16, 8]", "result and accumulator differ" },
 	{ "%20 = reshape %10 : reg f16[2, 8, 32] %21 = reshape %11 : reg f16[4, 32, 2]"
 	  " %22 = const value 0.0 : reg f32[2, 8, 2] %23 = dot %20, %21, %22 : reg f32[2, 8, 2]",
@@ -100,28 +100,22 @@ static const struct {
 	{ "store %12, %15", "does not store" },
 	{ "copy %15, %16", "does not copy" },
 	{ "%20 = view %1, %5 : global f16[16, 32]", "1 starts for 2 dimensions" },
-	{ "%20 = view %1, %5, %5 dropped 1 : global f16[16, 32]", "rank 2, but 1 dims" },
+	{ "%20 = view %1, %5, %5 dropped 1 : global f16[16, 32]", "rank 2, but 1 dimensions" },
 	{ "%20 = view %1, %5, %5 : shared f16[16, 32]", "not a static tile" },
 	{ "%20 = view %1, %5, %17 : global f16[16, 32]", "neither an i64" },
-	{ "%20 = view %16, %5, %5 : global f16[16, 40]", "longer than its operand, and does not start at "
-	                                                 "its start" },
+	{ "%20 = view %16, %5, %5 : global f16[16, 40]",
+	  "longer than its operand, and does not start at its start" },
 	{ "%20 = const value 0 : i64 %21 = view %15, %20, %20 : shared f16[17, 32]"
 	  " %22 = view %21, %20, %20 : shared f16[8, 8]", "longer than its operand" },
 	{ "%20 = view %1, %5, %5 step 0, -2 : global f16[16, 32]", "a step is not positive, or too large" },
-	{ "%20 = view %1, %5, %5 step 0, 33554433 : global f16[16, 32]", "a step is not positive, or too "
-	                                                                 "large" },
+	{ "%20 = view %1, %5, %5 step 0, 33554433 : global f16[16, 32]",
+	  "a step is not positive, or too large" },
 	{ "%20 = view %16, %5, %5 step 2 : global f16[4, 32]", "steps on an operand that is not a tensor" },
 	{ "%20 = view %15, %5, %5 step 2 : shared f16[4, 32]", "steps on an operand that is not a tensor" },
-	{ "%20 = view %1, %5, %5 dropped 1 step 2 : global f16[32]", "steps along a dimension with one "
-	                                                             "element or with indices" },
-	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %5 step 2 : global f16[16, 32]", "steps "
-	                                                                                          "along a "
-	                                                                                          "dimension "
-	                                                                                          "with "
-	                                                                                          "one "
-	                                                                                          "element "
-	                                                                                          "or with "
-	                                                                                          "indices" },
+	{ "%20 = view %1, %5, %5 dropped 1 step 2 : global f16[32]",
+	  "steps along a dimension with one element or with indices" },
+	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %5 step 2 : global f16[16, 32]",
+	  "steps along a dimension with one element or with indices" },
 	{ "%20 = const value 4 : i64 %21 = view %1, %5, %5 step 2 : global f16[16, 32]"
 	  " %22 = view %21, %20, %5 : global f16[8, 32]", "a slice of a view with steps" },
 	{ "%20 = const value 0 : reg i32[8] %21 = view %1, %20, %5 : global f16[16, 32]", "does not "
@@ -130,21 +124,12 @@ static const struct {
 	                                                                                  "indices" },
 	{ "%20 = const value 0 : reg i32[4, 4] %21 = const value 0 : reg i32[4]"
 	  " %22 = view %1, %20, %21 dropped 2 : global f16[4, 4]", "does not broadcast" },
-	{ "%20 = const value 0 : reg i32[4, 4] %21 = view %1, %20, %5 : global f16[16, 32]", "rank 2, but "
-	                                                                                     "3 dims" },
-	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %20 : global f16[16, 16]", "of the "
-	                                                                                    "indexed "
-	                                                                                    "dimensions, "
-	                                                                                    "only the "
-	                                                                                    "first may "
-	                                                                                    "remain" },
-	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %5 dropped 1 : global f16[32]", "of the "
-	                                                                                         "indexed "
-	                                                                                         "dimensions, "
-	                                                                                         "only the "
-	                                                                                         "first "
-	                                                                                         "may "
-	                                                                                         "remain" },
+	{ "%20 = const value 0 : reg i32[4, 4] %21 = view %1, %20, %5 : global f16[16, 32]",
+	  "rank 2, but 3 dimensions" },
+	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %20 : global f16[16, 16]",
+	  "of the indexed dimensions, only the first may remain" },
+	{ "%20 = const value 0 : reg i32[16] %21 = view %1, %20, %5 dropped 1 : global f16[32]",
+	  "of the indexed dimensions, only the first may remain" },
 	{ "%20 = const value 0 : reg i32[16] %21 = alloc : shared f16[16] %22 = view %21, %20 : shared "
 	  "f16[16]"
 	  " %23 = view %1, %5, %5 dropped 1 : global f16[16] copy %23, %22",
@@ -159,7 +144,7 @@ static const struct {
 	  "region yields" },
 	{ "%20 = for %5, %4, %5, %12 : reg f32[16, 8]"
 	  " { (%21 : i64, %22 : f32) yield %12 }",
-	  "of one type" },
+	  "carried value 0 has different types" },
 	{ "for %5, %4, %5 loop 1 { (%21 : i64) yield }", "stages" },
 	{ "%20 = const value 0 : i64 for %5, %4, %20 { (%21 : i64) yield }", "step is not positive" },
 	{ "for %5, %4, %5 breaks 1 { (%21 : i64) yield }", "not a bool scalar" },
@@ -187,9 +172,8 @@ static const struct {
 	{ "%20 = alloc : shared f16[8] kept", "pinned in registers, but not a register tile" },
 	{ "%20 = const value 0 : reg u4[8] order 16 @{8:1@reg}", "requires tiles in row-major order" },
 	{ "%20 = const value 0 : reg u4[8] order 4 @{8:1@reg}", "order 4" },
-	{ "%20 = const value 0 : reg u4[8] order 16 @{((4,2)):((1@reg,1@lane))}", "4 elements/thread do "
-	                                                                          "not fill 32-bit "
-	                                                                          "registers in order" },
+	{ "%20 = const value 0 : reg u4[8] order 16 @{((4,2)):((1@reg,1@lane))}",
+	  "4 elements/thread do not fill 32-bit registers in order" },
 	{ "%20 = const value 0.0 : reg f16[8] order 16 @{8:1@reg}", "at most 8 bits" },
 	{ "%20 = const value 0 : reg bool[8] order 8 @{8:1@reg}", "at most 8 bits" },
 	{ "%20 = const value 0 : shared u4[8] order 16", "at most 8 bits" },

@@ -69,7 +69,8 @@ static const struct {
 	  "asynchronous MMA in flight" },
 	{ "%31 = if %19 : reg f32[64, 64] { yield %30 } else { yield %20 } %32 = neg %31 : reg f32[64, 64]",
 	  "asynchronous MMA in flight" },
-	{ "if %19 { wgmma_wait\nyield } else { yield } %31 = neg %30 : reg f32[64, 64]", "asynchronous MMA in flight" },
+	{ "if %19 { wgmma_wait\nyield } else { yield } %31 = neg %30 : reg f32[64, 64]",
+	  "asynchronous MMA in flight" },
 	{ "%31 = for %15, %14, %5, %30 : reg f32[64, 64] { (%32 : i64, %33 : reg f32[64, 64]) "
 	  "%34 = neg %33 : reg f32[64, 64] yield %34 }",
 	  "asynchronous MMA in flight" },
@@ -84,12 +85,13 @@ static const struct {
 	  "missing wait" },
 	{ "%31, %32 = for %15, %14, %5, %20, %20 : reg f32[64, 64], reg f32[64, 64] "
 	  "{ (%33 : i64, %34 : reg f32[64, 64], %35 : reg f32[64, 64]) "
-	  "%36 = wgmma %17, %18, %34 transposed 2 : reg f32[64, 64]\nwgmma_commit\nyield %35, %36 } wg_wait",
+	  "%36 = wgmma %17, %18, %34 transposed 2 : reg f32[64, 64]\nwgmma_commit\nyield %35, %36 } "
+	  "wgmma_wait",
 	  "the result of an asynchronous MMA in flight changes its registers, or is read again later; "
 	  "missing wait" },
 	{ "mbarrier_arrive %13, %15", "releases a stage that an asynchronous MMA in flight reads; missing "
 	                              "wait before it" },
-	{ "wgmma_wait pending 1\nif %19 { mbar_arrive %13, %15 yield } else { yield } wg_wait",
+	{ "wgmma_wait pending 1\nif %19 { mbarrier_arrive %13, %15 yield } else { yield } wgmma_wait",
 	  "releases a stage that an asynchronous MMA in flight reads; missing wait before it" },
 };
 
@@ -103,8 +105,8 @@ static const char *const covered[] = {
 	"%31 = wgmma %17, %18, %30, %19 transposed 2 : reg f32[64, 64]\nwgmma_commit\nwgmma_wait\n"
 	"%32 = neg %31 : reg f32[64, 64]",
 	"%31 = wgmma %17, %18, %20 transposed 2 : reg f32[64, 64]\nwgmma_commit\nwgmma_wait pending 1\n"
-	"%32 = neg %30 : reg f32[64, 64] wg_wait",
-	"if %19 { wgmma_wait\nyield } else { wg_wait\nyield } %31 = neg %30 : reg f32[64, 64]",
+	"%32 = neg %30 : reg f32[64, 64] wgmma_wait",
+	"if %19 { wgmma_wait\nyield } else { wgmma_wait\nyield } %31 = neg %30 : reg f32[64, 64]",
 	"%31 = if %19 : reg f32[64, 64] { %32 = wgmma %17, %18, %20 transposed 2 : reg f32[64, 64]\nyield %32 } "
 	"else { %33 = wgmma %17, %18, %30 transposed 2 : reg f32[64, 64]\nyield %33 } "
 	"wgmma_commit\nwgmma_wait\n%34 = neg %31 : reg f32[64, 64]",
@@ -123,28 +125,29 @@ TEST_EACH(what_was_waited_for_is_read, COUNT_OF(covered))
 static const struct {
 	const char *first, *second, *say;
 } bad[] = {
-	{ "%30 = const value 0.0 : reg f16[64] yield", "yield", "a register tile other than indices in the producer role" },
+	{ "%30 = const value 0.0 : reg f16[64] yield", "yield",
+	  "a register tile other than indices in the producer role" },
 	{ "mbarrier_wait %12, %15, %15 yield", "yield", "mbarrier is awaited, but has no arrive" },
-	{ "mbarrier_wait %12, %15, %15 mbar_arrive %12, %15 yield", "yield", "one role both arrives at and "
-	                                                                     "awaits this mbarrier" },
-	{ "copy %16, %17, %12, %15 async 2 yield", "mbarrier_wait %12, %15, %15 yield", "mbarrier is "
-	                                                                                "awaited, but has "
-	                                                                                "no arrive" },
-	{ "copy %16, %17, %12, %15 async 2 mbar_arrive %12, %15 expect 1 yield", "yield", "mbarrier tracks "
-	                                                                                  "copies, but is "
-	                                                                                  "never awaited" },
-	{ "copy %16, %17, %12, %15 async 2 mbar_arrive %12, %15 yield", "mbarrier_wait %12, %15, %15 yield",
-	  "no arrival at `a barrier` expects this copy" },
-	{ "copy %16, %17, %12, %15 async 2 mbar_arrive %12, %5 expect 1 yield", "mbarrier_wait %12, %15, %15 "
+	{ "mbarrier_wait %12, %15, %15 mbarrier_arrive %12, %15 yield", "yield",
+	  "one role both arrives at and awaits this mbarrier" },
+	{ "copy %16, %17, %12, %15 async 2 yield", "mbarrier_wait %12, %15, %15 yield",
+	  "mbarrier is awaited, but has no arrive" },
+	{ "copy %16, %17, %12, %15 async 2 mbarrier_arrive %12, %15 expect 1 yield", "yield",
+	  "mbarrier tracks copies, but is never awaited" },
+	{ "copy %16, %17, %12, %15 async 2 mbarrier_arrive %12, %15 yield",
+	  "mbarrier_wait %12, %15, %15 yield",
+	  "no `arrive` at `an mbarrier` expects this copy" },
+	{ "copy %16, %17, %12, %15 async 2 mbarrier_arrive %12, %5 expect 1 yield",
+	  "mbarrier_wait %12, %15, %15 "
 	                                                                        "yield",
-	  "no arrival at `a barrier` expects this copy" },
-	{ "if %19 { copy %16, %17, %12, %15 async 2 yield } else { yield } mbar_arrive %12, %15 expect 1 "
+	  "no `arrive` at `an mbarrier` expects this copy" },
+	{ "if %19 { copy %16, %17, %12, %15 async 2 yield } else { yield } mbarrier_arrive %12, %15 expect 1 "
 	  "yield",
-	  "mbarrier_wait %12, %15, %15 yield", "no arrival at `a barrier` expects this copy" },
+	  "mbarrier_wait %12, %15, %15 yield", "no `arrive` at `an mbarrier` expects this copy" },
 	{ "%30 = consumer_group_id : i64 yield", "yield", "not in the region of the consumer groups" },
 	{ "yield %15", "yield", "yields values" },
-	{ "%30 = mbarrier offset -1 arrivals 1 : shared u64[2] yield", "yield", "not at the top level of "
-	                                                                        "the body" },
+	{ "%30 = mbarrier offset -1 arrivals 1 : shared u64[2] yield", "yield",
+	  "not at the top level of the body" },
 	{ "roles { yield } else { yield } yield", "yield", "not the last op of the body" },
 	{ "mbarrier_arrive %10, %15 yield", "yield", "not an mbarrier" },
 	{ "mbarrier_arrive %12, %19 yield", "yield", "the slot is not an i64 scalar" },
@@ -152,20 +155,20 @@ static const struct {
 	{ "mbarrier_wait %12, %15, %19 yield", "yield", "the phase is not an i64 scalar" },
 	{ "copy %16, %17 async 2 yield", "yield", "expected two tiles, and an mbarrier with its slot if "
 	                                          "there is one" },
-	{ "copy %16, %17, %12, %15 async 1 yield", "yield", "expected two tiles, and an mbarrier with its "
-	                                                    "slot if there is one" },
+	{ "copy %16, %17, %12, %15 async 1 yield", "yield",
+	  "expected two tiles, and an mbarrier with its slot if there is one" },
 	{ "copy %16, %17 async 3 yield", "yield", "does not copy to" },
 	{ "copy %17, %16 async 3 yield", "yield", "not an out or inout parameter" },
-	{ "copy %16, %17 async 1 multicast 1 yield", "yield", "invalid cluster axis, or no mbarrier in "
-	                                                      "each of its blocks" },
+	{ "copy %16, %17 async 1 multicast 1 yield", "yield",
+	  "invalid cluster axis, or no mbarrier in each of its blocks" },
 	{ "yield", "%30 = wgmma %17, %18, %20 : reg f32[64, 64] yield", NULL },
-	{ "yield", "%30 = wgmma %17, %18, %20 transposed 4 : reg f32[64, 64] yield", "invalid operand index" },
-	{ "yield", "%30 = wgmma %20, %20, %20 : reg f32[64, 64] yield", "operands must be matrices in "
-	                                                                "shared memory, or one of them in "
-	                                                                "registers" },
+	{ "yield", "%30 = wgmma %17, %18, %20 transposed 4 : reg f32[64, 64] yield",
+	  "invalid operand index" },
+	{ "yield", "%30 = wgmma %20, %20, %20 : reg f32[64, 64] yield",
+	  "operands must be matrices in shared memory, or one of them in registers" },
 	{ "yield", "%30 = wgmma %17, %18, %20, %15 : reg f32[64, 64] yield", "not a bool scalar" },
 	{ "yield", "%30 = wgmma %17, %18, %20 : reg f32[64, 32] yield", "result and accumulator differ" },
-	{ "proxy yield", "yield", "neither shared nor global" },
+	{ "fence_proxy_async yield", "yield", "neither shared nor global" },
 	{ "%30 = load %12 : reg u64[2] yield", "yield", "mbarriers cannot be read" },
 	{ "%30 = view %12, %15 : shared u64[1] yield", "yield", "barriers" },
 };
@@ -215,7 +218,7 @@ TEST(only_what_is_pure_in_front)
 	Kernel *k = ir_read(u, ir_wrap(u, body));
 
 	k->helpers = 4;
-	says(k, "copy in front of it");
+	says(k, "copy with side effects before `roles`");
 }
 
 static const char *const outside[] = { "mbarrier_wait %12, %15, %15", "mbarrier_arrive %12, %15",
@@ -250,10 +253,10 @@ TEST(who_runs_what)
 TEST(what_an_arrival_expects)
 {
 	Kernel *k = read_roles("%30 = add %14, %5 : i64 %31 = add %14, %5 : i64 "
-	                       "copy %16, %17, %12, %15 async 2 mbar_arrive %12, %15 expect 1 "
+	                       "copy %16, %17, %12, %15 async 2 mbarrier_arrive %12, %15 expect 1 "
 	                       "copy %16, %17, %12, %15 async 2 copy %16, %18, %12, %30 async 2 "
-	                       "copy %16, %18, %12, %15 async 2 mbar_arrive %12, %31 expect 1 "
-	                       "mbarrier_arrive %13, %15 mbar_arrive %12, %15 expect 1 yield",
+	                       "copy %16, %18, %12, %15 async 2 mbarrier_arrive %12, %31 expect 1 "
+	                       "mbarrier_arrive %13, %15 mbarrier_arrive %12, %15 expect 1 yield",
 	                       "mbarrier_wait %12, %15, %15 yield");
 	const Op *copy[4], *arrive[4];
 	int ncopy = 0, narrive = 0;

@@ -13,7 +13,7 @@ need_sanitizers
 
 # Objects are kept between runs; dependencies are the compiler's.
 cat >"$out/Makefile" <<EOF
-SRC := \$(wildcard lib/sim/*.c lib/sim/*/*.c) \$(wildcard taskmap/*.c) test/sim/fuzz.c
+SRC := \$(wildcard lib/sim/*.c lib/sim/*/*.c) \$(wildcard taskmap/support/*.c) test/sim/fuzz.c
 OBJ := \$(SRC:%.c=$out/%.o)
 $out/fuzz: \$(OBJ)
 	@$CC -pthread -fsanitize=address,undefined \$^ -lm -o \$@

@@ -193,8 +193,8 @@ static const Corruption begun[] = {
 	{ "in each turn", each_turn, "discards its accumulator in an iteration other than the first" },
 	{ "by the loop's end", of_another_counter, "discards its accumulator in an iteration other than "
 	                                           "the first" },
-	{ "a sum that no loop carries", before_the_loop, "the accumulator that it discards is not known to "
-	                                                 "be zero" },
+	{ "a sum that no loop carries", before_the_loop,
+	  "the accumulator that it discards is not known to be zero" },
 };
 
 TEST_EACH(begins, COUNT_OF(begun))

@@ -170,10 +170,10 @@ any_store(Kernel *k)
 static const Corruption corruption[] = {
 	{ "an arrival at the own block only", own_only, "other blocks overwrite the data read here; no "
 	                                                "arrive signals them" },
-	{ "the last arrival at the own block only", last_own_only, "other blocks overwrite the data read "
-	                                                           "here; no arrive signals them" },
-	{ "an arrival at another block only", other_only, "arrives at only some blocks of the cluster, or "
-	                                                  "expects copies from only some" },
+	{ "the last arrival at the own block only", last_own_only,
+	  "other blocks overwrite the data read here; no arrive signals them" },
+	{ "an arrival at another block only", other_only,
+	  "arrives at only some blocks of the cluster, or expects copies from only some" },
 	{ "one arrival ends a phase", one_arrival, "a phase does not complete when each block of the "
 	                                           "cluster has arrived" },
 	{ "a copy that differs goes to all", wrong_copy, "blocks of a cluster multicast different tiles" },
@@ -182,8 +182,8 @@ static const Corruption corruption[] = {
 	{ "along the axis of one block", other_axis, "not a TMA tensor copy, or not all blocks of the "
 	                                             "cluster are along that axis" },
 	{ "no wait in front of the copy", no_leave, "overwrites" },
-	{ "turns that depend on the block", uneven_loop, "not all blocks of a cluster execute this equally "
-	                                                 "often" },
+	{ "turns that depend on the block", uneven_loop,
+	  "not all blocks of a cluster execute this equally often" },
 	{ "a store without a block", any_store, "a block outside the grid would store" },
 };
 

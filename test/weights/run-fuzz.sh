@@ -13,7 +13,7 @@ need_sanitizers
 # Objects are kept between runs; dependencies are the compiler's. Other library code that they
 # use is not instrumented.
 cat >"$out/Makefile" <<END
-SRC := \$(wildcard lib/weights/*.c taskmap/*.c hexc/ir/dtype_value*.c lib/base/*.c) \
+SRC := \$(wildcard lib/weights/*.c taskmap/*.c taskmap/support/*.c hexc/ir/dtype_*.c lib/base/*.c) \
 	lib/pack/pack.c lib/pack/pack_plan.c lib/pack/bit_permute.c hexc/ir/pack.c hexc/ir/bit_order.c test/weights/test_mutated_files.c \
 	test/util_main.c
 OBJ := \$(SRC:%.c=$out/%.o)

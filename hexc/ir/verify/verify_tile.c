@@ -86,7 +86,7 @@ shape_slice(Arena *a, const Op *o)
 	if (!same_shape(&r, t))
 		return types_differ(a, "another dimension changes", x, t);
 	if (IMM(o, from) < 0 || IMM(o, from) > x->shape[d] - t->shape[d])
-		return "reaches out of the tile's bounds";
+		return "reaches outside the tile";
 	return NULL;
 }
 

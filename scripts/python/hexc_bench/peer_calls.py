@@ -63,7 +63,7 @@ def compiled(m: Maker, body: Callable[..., Any], inputs: Callable[[], tuple[Any,
     return found
 
 
-# ---- products --------------------------------------------------------------------------------------------------------
+# ---- GEMMs --------------------------------------------------------------------------------------------------------
 
 def product(m: Maker, dtype: str, rows: int, n: int, k: int) -> Factory:
     """cuBLAS, with the weights in the models' layout: [n, k]."""

@@ -248,8 +248,8 @@ TEST_EACH(faults, NWRONG)
 
 /* What the loader refuses, with the line of the mark. */
 static const struct { const char *text, *word; } refused[] = {
-	{ START ".extern .func far();\n" ENTRY("mov.u32 %r2, 1;\ncall far; //here\n"), "has no body in "
-	                                                                               "this module" },
+	{ START ".extern .func far();\n" ENTRY("mov.u32 %r2, 1;\ncall far; //here\n"),
+	  "has no body in this module" },
 	{ START TWICE ENTRY("call twice; //here\n"), "takes 1 arguments" },
 	{ START ENTRY("mov.u32 %r2, 1;\ncall %d1, (%r2); //here\n"), "callprototype" },
 	{ START ENTRY("mov.u64 %d4, k; //here\n"), "is an entry" },

@@ -50,8 +50,8 @@ static const Shape shapes[] = {
 	{ ENTRY("sm_90", ".reqnctapercluster 2, 1, 1"), { 8, 1, 1 }, { 2, 1, 1 }, NULL },
 	{ ENTRY("sm_90", ".reqnctapercluster 2, 1, 1"), { 8, 1, 1 }, { 4, 1, 1 },
 	  "requires clusters of 2 x 1 x 1" },
-	{ ENTRY("sm_90", ".reqnctapercluster 2, 1, 1"), { 7, 1, 1 }, { 0, 0, 0 }, ", not a multiple of the "
-	                                                                          "cluster's" },
+	{ ENTRY("sm_90", ".reqnctapercluster 2, 1, 1"), { 7, 1, 1 }, { 0, 0, 0 },
+	  ", not a multiple of the cluster's" },
 	{ ENTRY("sm_90", ".explicitcluster"), { 8, 1, 1 }, { 0, 0, 0 }, "explicitcluster" },
 	{ ENTRY("sm_90", ".explicitcluster"), { 8, 1, 1 }, { 2, 1, 1 }, NULL },
 	{ ENTRY("sm_90", ".maxclusterrank 4"), { 8, 1, 1 }, { 8, 1, 1 }, "at most 4" },
