@@ -118,9 +118,9 @@ schedule_words(Text *t, const Kernel *k)
 {
 	text_printf(t, "%s%s", t->n ? "; " : "", schedule_name[k->schedule]);
 	if (schedule_has_roles(k->schedule) && k->teams > 1)
-		text_printf(t, " %d+%dx%d warps", k->helpers, k->teams, k->warps);
+		text_printf(t, " %d+%dx%d warps", k->producer_warps, k->teams, k->warps);
 	else if (schedule_has_roles(k->schedule))
-		text_printf(t, " %d+%d warps", k->helpers, k->warps);
+		text_printf(t, " %d+%d warps", k->producer_warps, k->warps);
 }
 
 static void

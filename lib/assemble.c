@@ -177,8 +177,8 @@ refuse(CompileJob *j, int kernel, int candidate, const char *why)
 {
 	const Kernel *k = j->unit.kernel[kernel];
 
-	diag_warn(j->unit.diag, DW_assembler, k->src, "the assembler refuses solution %d of kernel %s: %s%s",
-	          candidate, k->name, *why ? why : "it did not say why",
+	diag_warn(j->unit.diag, DW_assembler, k->src, "the assembler rejected solution %d of kernel %s: %s%s",
+	          candidate, k->name, *why ? why : "no reason given",
 	          candidate ? "" : "; solutions are ranked by estimates");
 }
 

@@ -32,13 +32,13 @@ read_kernels(CompileJob *j)
 		def[i] = (Define){ o->define[i].name, o->define[i].value };
 	if (!unit_parse(u, def, (int)o->ndefine, o->kernel) && u->diag->nerror == 0)
 		diag_class_error(u->diag, DC_INTERNAL, (Src){ 0, 0, 0 },
-		          "internal: the program was refused without a reason");
+		          "internal: the program was rejected without a message");
 	module_part(j->m, part);
 	if (u->diag->nerror)
 		return false;
 	if (u->nkernel == 0 || u->nkernel > HEXC_MAX_KERNELS) {
 		diag_error(u->diag, (Src){ 1, 1, 1 },
-		           u->nkernel ? "a file can hold %d kernels" : "no kernel here",
+		           u->nkernel ? "a file can have at most %d kernels" : "no kernel",
 		           HEXC_MAX_KERNELS);
 		return false;
 	}
@@ -95,7 +95,7 @@ job_emit(CompileJob *j)
 	if (!ptxgen_emit(c->ptxgen, &j->unit, &out)) {
 		if (j->unit.diag->nerror == 0)
 			diag_class_error(j->unit.diag, DC_INTERNAL, (Src){ 0, 0, 0 },
-			          "internal: no PTX and no reason");
+			          "internal: no PTX and no message");
 		return;
 	}
 	j->m->ptx = arena_strndup(&j->m->arena, out.text, out.len);
@@ -173,7 +173,7 @@ take_kernel(Unit *u, const char *name)
 			return true;
 		}
 	if (name)
-		diag_error(u->diag, (Src){ 0, 0, 0 }, "there is no kernel %s in this IR", name);
+		diag_error(u->diag, (Src){ 0, 0, 0 }, "no kernel %s in this IR", name);
 	return !name;
 }
 
@@ -201,14 +201,14 @@ compile_ir(void *user)
 	}
 	if (c->opt.o.ndefine) {
 		diag_class_error(u->diag, DC_INVALID, (Src){ 0, 0, 0 },
-		                 "the constants of IR are in its text: %s cannot be given a value here",
+		                 "IR contains its constants; %s cannot be set here",
 		                 c->opt.o.define[0].name);
 		return;
 	}
 	if (!unit_read(u, j->src, j->len) || !take_kernel(u, c->opt.o.kernel))
 		return;
 	if (u->nkernel > HEXC_MAX_KERNELS) {
-		diag_error(u->diag, (Src){ 1, 1, 1 }, "a file can hold %d kernels", HEXC_MAX_KERNELS);
+		diag_error(u->diag, (Src){ 1, 1, 1 }, "a file can have at most %d kernels", HEXC_MAX_KERNELS);
 		return;
 	}
 	read = u->diag->n;

@@ -14,7 +14,7 @@ left_text(int code, const char *why)
 		return strcmp(why, "cancelled") == 0
 		               ? "the compilation was cancelled"
 		               : "the search took more steps than max_steps allows";
-	return why[0] ? why : "internal: left without a reason";
+	return why[0] ? why : "internal: failed without a message";
 }
 
 static bool

@@ -145,7 +145,7 @@ module_declare(hexc_module *m, ModKernel *mk, Kernel *k)
 
 	if (k->nparam > HEXC_MAX_PARAMS) {
 		diag_error(k->unit->diag, k->src,
-		           "%s has %d launch parameters (sizes included); at most %d are possible",
+		           "%s has %d launch parameters (sizes included); at most %d are supported",
 		           k->name, k->nparam, HEXC_MAX_PARAMS);
 		return;
 	}
@@ -209,7 +209,7 @@ module_found(hexc_module *m, ModKernel *mk, Kernel *k)
 {
 	if (k->nparam + k->nmap > HEXC_MAX_PARAMS) {
 		diag_error(k->unit->diag, k->src,
-		           "%s has %d launch parameters and %d tensor maps; at most %d of both are possible",
+		           "%s has %d launch parameters and %d tensor maps; at most %d of both are supported",
 		           k->name, k->nparam, k->nmap, HEXC_MAX_PARAMS);
 		return;
 	}

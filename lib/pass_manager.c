@@ -414,11 +414,11 @@ takes_roles(const CompileJob *j, const Kernel *k)
 
 	if (o && opt->o.schedule && !asked)
 		diag_error(j->unit.diag, o->src,
-		           "kernel %s is written as roles of warps: it cannot have the schedule %s", k->name,
+		           "kernel %s has explicit roles and cannot have the schedule %s", k->name,
 		           schedule_name[opt->schedule]);
 	else if (!(t->features & T_TMA) && (asked || (o && !(opt->o.flags & HEXC_NO_EMIT))))
 		diag_error(j->unit.diag, o ? o->src : k->src,
-		           "roles of warps need mbarriers and bulk copies, which %s have, and not %s: "
+		           "warp roles need mbarriers and bulk copies, which %s have, but not %s; use "
 		           "--arch sm_90a",
 		           targets_with(j->unit.arena, T_TMA), t->name);
 	else
@@ -486,6 +486,6 @@ passes_begin(CompileJob *j, int i)
 	/* placeholder for pass lists without the search */
 	mk->ncand = 1;
 	mk->cand = NEW(&j->m->arena, ModCand);
-	mk->cand->text = "as the IR has it";
+	mk->cand->text = "read from the IR";
 	mk->cand->together = 1;
 }

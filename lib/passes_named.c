@@ -47,12 +47,13 @@ next_range(const char **at, int after, Range *out, char *why, size_t nwhy)
 		out->to = first + 2 == n ? PASSES : row_of(word + first + 2, n - first - 2);
 	if (out->from < 0 || out->to < 0)
 		snprintf(why, nwhy,
-		         "there is no pass '%.*s': hexc_pass() has their names, which end with emit", shown,
+		         "unknown pass '%.*s'; hexc_pass() lists the names, the last is emit", shown,
 		         word);
 	else if (out->from > out->to && first == 0)
-		snprintf(why, nwhy, "'%.*s' is empty: the IR comes after %s", shown, word, name_of(after));
+		snprintf(why, nwhy, "'%.*s' is empty: the IR is already after %s",
+		         shown, word, name_of(after));
 	else if (out->from > out->to)
-		snprintf(why, nwhy, "'%.*s' is empty: %s is run in front of %s", shown, word,
+		snprintf(why, nwhy, "'%.*s' is empty: %s runs before %s", shown, word,
 		         name_of(out->to), name_of(out->from));
 	else
 		return true;
@@ -68,7 +69,7 @@ passes_known(const char *list, char *why, size_t n)
 		if (!next_range(&list, -1, &r, why, n))
 			return false;
 		if (r.to == PASSES && *list) {
-			snprintf(why, n, "emit is the last: nothing can be behind it");
+			snprintf(why, n, "emit is the last pass; no pass can follow it");
 			return false;
 		}
 	}
@@ -95,14 +96,14 @@ passes_run_named(CompileJob *j, int i)
 
 	passes_begin(j, i);
 	if (!row_after(k, &last))
-		diag_error(d, k->src, "kernel %s comes after `%s`, and there is no such pass", k->name,
+		diag_error(d, k->src, "kernel %s is after the unknown pass `%s`", k->name,
 		           k->after);
 	while (*at && d->nerror == 0) {
 		if (!next_range(&at, last, &r, why, sizeof why))
 			diag_class_error(d, DC_INVALID, (Src){ 0, 0, 0 }, "%s", why);
 		else if (r.from == PASSES && last >= 0 && last < row_of("infer", 5))
 			diag_class_error(d, DC_INVALID, (Src){ 0, 0, 0 },
-			                 "emit: the IR comes after %s, and has layouts from infer on",
+			                 "emit: the IR is after %s, but layouts exist only after infer",
 			                 name_of(last));
 		else if (!passes_rows(j, i, r.from, r.to < PASSES ? r.to + 1 : PASSES, r.usual))
 			break;

@@ -253,9 +253,9 @@ explain_loss(const TileJob *j, const hexc_run_opts *o)
 
 	if (!op || !o->why || !o->why_size || !some_unknown(j))
 		return;
-	snprintf(o->why, o->why_size, "%s:%u:%u: no bound is known of %s%s%s: %s", j->m->file,
+	snprintf(o->why, o->why_size, "%s:%u:%u: no bound is known for %s%s%s: %s", j->m->file,
 	         (unsigned)op->src.line, (unsigned)op->src.col, name ? "`" : "",
-	         name ? name : "the value here", name ? "`" : "", why);
+	         name ? name : "this value", name ? "`" : "", why);
 }
 
 /* Writes the failure's sentence to o->why. */
@@ -315,8 +315,10 @@ hexc_run_tile(const hexc_module *m, size_t k, const hexc_arg *arg, const hexc_ru
 	if (!m || k >= (size_t)m->nkernel || !opts_read(&o, opts) || !workers_of(&j.workers, o.workers))
 		return HEXC_E_INVALID;
 	if (!m->src)
-		return why_error(HEXC_E_INVALID, o.why, o.why ? o.why_size : 0, "a module from a file has no "
-		                 "source; compile it, to run it with the tile interpreter");
+		return why_error(HEXC_E_INVALID, o.why, o.why ? o.why_size : 0, "a module from a file has "
+		                                                                "no source; compile the "
+		                                                                "program to run it with "
+		                                                                "the tile interpreter");
 	code = launch_check(m, k, arg, ARG_NATURAL, o.why, o.why_size);
 	if (code)
 		return code;

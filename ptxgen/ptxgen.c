@@ -325,7 +325,7 @@ ptxgen_emit(PtxGen *g, Unit *u, PtxOut *out)
 	if (ptxgen_llvm_running() != ptxgen_llvm_major()) {
 		diag_class_error(u->diag, DC_INTERNAL, nowhere,
 		                 "hexc was built with LLVM %s, and runs with LLVM %d: install that one, or "
-		                 "build hexc anew", LLVM_VERSION_STRING, ptxgen_llvm_running());
+		                 "rebuild hexc", LLVM_VERSION_STRING, ptxgen_llvm_running());
 		return false;
 	}
 	settle(g, u->arena);

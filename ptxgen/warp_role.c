@@ -180,7 +180,7 @@ emit_roles(Codegen *g, Op *o)
 	LLVMBuildCondBr(g->b, produces, front[0], front[1]);
 
 	LLVMPositionBuilderAtEnd(g->b, front[0]);
-	g->warps = k->helpers;
+	g->warps = k->producer_warps;
 	g->warp = LLVMBuildSub(g->b, warp, last, "");
 	emit_region(g, o, 0, front[0], join);
 	g->nothing_set = all.nothing_set; /* what a role computed, only that role can use */

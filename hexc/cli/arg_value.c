@@ -7,8 +7,8 @@ value_error(const char *name, const char *text)
 {
 	return cli_error(
 		EXIT_USAGE,
-		"--arg %s: '%s' is none of @FILE.npy, @FILE:TENSOR, a number, random(SEED), "
-		"randint(SEED,LO,HI), positions(SEED), zeros, arange; each may have a [shape] behind it",
+		"--arg %s: invalid value '%s'; expected @FILE.npy, @FILE:TENSOR, a number, random(SEED), "
+		"randint(SEED,LO,HI), positions(SEED), zeros or arange, optionally followed by [shape]",
 		name, text);
 }
 
@@ -23,16 +23,16 @@ shape(const char *name, const char *s, ArgValue *v)
 		size_t n = strcspn(++s, ",]");
 		char word[24];
 		if (v->rank == HEXC_MAX_RANK)
-			return cli_error(EXIT_USAGE, "--arg %s: a shape has at most %d dimensions",
+			return cli_error(EXIT_USAGE, "--arg %s: a shape can have at most %d dimensions",
 			                 name, HEXC_MAX_RANK);
 		if (!s[n] || n >= sizeof word)
-			return cli_error(EXIT_USAGE, "--arg %s: '%s' is no shape like "
-			                             "[128,256]", name, whole);
+			return cli_error(EXIT_USAGE, "--arg %s: '%s' is not a shape such as [128,256]",
+			                 name, whole);
 		memcpy(word, s, n);
 		word[n] = 0;
 		if (!cli_int(word, &v->shape[v->rank]) || v->shape[v->rank] < 0)
-			return cli_error(EXIT_USAGE, "--arg %s: '%s' is no shape like "
-			                             "[128,256]", name, whole);
+			return cli_error(EXIT_USAGE, "--arg %s: '%s' is not a shape such as [128,256]",
+			                 name, whole);
 		v->rank++;
 		s += n;
 	} while (*s == ',');
@@ -90,7 +90,7 @@ value_parse(Cli *c, const char *name, const char *text, ArgValue *v)
 		if (v->lo > v->hi)
 			return cli_error(
 				EXIT_USAGE,
-				"--arg %s: randint(SEED,LO,HI) gives LO <= x < HI, but %lld > %lld",
+				"--arg %s: randint(SEED,LO,HI) requires LO < HI, but %lld > %lld",
 				name, (long long)v->lo, (long long)v->hi);
 	} else if (cli_float(word, &v->f) || cli_u64(word, &v->i)) {
 		v->kind = V_NUMBER;

@@ -74,7 +74,7 @@ check_rank(const Tensor *t, int rank)
 {
 	if (rank == (int)t->info.rank)
 		return 0;
-	return cli_error(EXIT_INPUT, "%s (%s) has %d dimension%s; %s takes %u", t->info.name,
+	return cli_error(EXIT_INPUT, "%s (%s) has %d dimension%s; %s requires %u", t->info.name,
 	                 t->value.text, rank, rank == 1 ? "" : "s", t->info.name, t->info.rank);
 }
 

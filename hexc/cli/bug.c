@@ -116,7 +116,7 @@ cli_keep_bug(CliProgram *p)
 	hexc_configure(p->ctx, &p->opts); /* cannot fail: it was opened with these options */
 	p->last = NULL;
 	if (!mkdtemp(folder))
-		return cli_printf(c, "%s: nothing could be kept of this internal error: %s", folder,
+		return cli_printf(c, "%s: could not save a report of this internal error: %s", folder,
 		                  strerror(errno));
 	good = last_good(c, &last, what);
 	script = cli_printf(c,
@@ -136,6 +136,6 @@ cli_keep_bug(CliProgram *p)
 	    (good && !write_in(c, folder, "last.ir", good, strlen(good))))
 		return NULL;
 	return cli_printf(c,
-	                  "this is a mistake in hexc, not in the program; `sh %s/replay` shows it again: "
-	                  "please send that folder", folder);
+	                  "this is a bug in hexc, not in the program; `sh %s/replay` reproduces it; please "
+	                  "report it with that folder", folder);
 }

@@ -34,7 +34,8 @@ read_choice(Build *b, const char *spec)
 	CliWords w;
 
 	if (!eq || eq == spec)
-		return cli_error(EXIT_USAGE, "-D wants NAME=VALUE or NAME=VALUE,VALUE..., not '%s'", spec);
+		return cli_error(EXIT_USAGE, "-D: expected NAME=VALUE or NAME=VALUE,VALUE..., got '%s'",
+		                 spec);
 	to->name = cli_strndup(b->c, spec, (size_t)(eq - spec));
 	for (Choice *d = b->choice; d < to; d++)
 		if (strcmp(d->name, to->name) == 0)
@@ -61,11 +62,11 @@ read_archs(Build *b)
 			known = known || strcmp(b->arch.word[i], hexc_arch(k)) == 0;
 		if (!known)
 			return cli_error(EXIT_USAGE,
-			                 "unknown arch '%s'; hexc --list-archs names those there are",
+			                 "unknown arch '%s'; hexc --list-archs lists them",
 			                 b->arch.word[i]);
 		for (int j = 0; j < i; j++)
 			if (strcmp(b->arch.word[i], b->arch.word[j]) == 0)
-				return cli_error(EXIT_USAGE, "--arch has %s twice", b->arch.word[i]);
+				return cli_error(EXIT_USAGE, "--arch lists %s twice", b->arch.word[i]);
 	}
 	return 0;
 }
@@ -79,7 +80,7 @@ read_build(Build *b)
 	if (b->c->nfile == 0)
 		return cli_error(EXIT_USAGE, "no input files");
 	if (!cli_has(b->c, CLI_bundle_o) && !cli_has(b->c, CLI_c_array))
-		return cli_error(EXIT_USAGE, "where to? -o FILE.hxb is missing");
+		return cli_error(EXIT_USAGE, "missing -o FILE.hxb");
 	b->arch = cli_words(b->c, arch ? arch : "sm_80");
 	if (cubin)
 		b->cubin = cli_words(b->c, cubin);
@@ -92,7 +93,7 @@ read_build(Build *b)
 	for (int i = 0; i < b->nchoice && b->families.n; i++)
 		if (b->choice[i].n != 1)
 			return cli_error(EXIT_USAGE,
-			                 "-D %s: with --family a constant has one value",
+			                 "-D %s: with --family a constant can only have one value",
 			                 b->choice[i].name);
 	return read_archs(b);
 }
@@ -359,7 +360,7 @@ cli_build_bundle(Cli *c)
 	}
 	for (int i = 0; i < b.nchoice && !status; i++)
 		if (!b.choice[i].known)
-			status = cli_error(EXIT_INPUT, "-D %s: no program has such a constant",
+			status = cli_error(EXIT_INPUT, "-D %s: no program has this constant",
 			                   b.choice[i].name);
 	for (size_t i = 0; i < b.families.n && !status; i++)
 		if (!b.families.want[i].done)

@@ -174,7 +174,7 @@ show(Cli *c, const hexc_bundle *b)
 	if (last < 0 && cli_has(c, CLI_kernel)) {
 		cJSON_Delete(root);
 		return cli_error(EXIT_INPUT,
-		                 "the bundle has no kernel %s; hexc bundle list tells which it has",
+		                 "the bundle has no kernel %s; hexc bundle list lists its kernels",
 		                 cli_get(c, CLI_kernel));
 	}
 	return json_write(c, "-", root);
@@ -251,7 +251,7 @@ merge(Cli *c, const char **path, int n)
 	int status = 0;
 
 	if (!cli_has(c, CLI_bundle_o) && !cli_has(c, CLI_c_array))
-		return cli_error(EXIT_USAGE, "where to? -o FILE.hxb is missing");
+		return cli_error(EXIT_USAGE, "missing -o FILE.hxb");
 	for (int i = 0; i < n && !status; i++)
 		if (!(status = open_bundle(c, path[i], &j.bundle[i]))) {
 			hexc_bundle_describe(j.bundle[i], &info);
@@ -290,7 +290,7 @@ cli_bundle(Cli *c)
 		if (strcmp(word, acts[i].word) != 0)
 			continue;
 		if (c->nfile < 2)
-			return cli_error(EXIT_USAGE, "which bundle? Give a file");
+			return cli_error(EXIT_USAGE, "no input bundle");
 		if (!acts[i].each)
 			return merge(c, c->file + 1, c->nfile - 1);
 		if (cli_has(c, CLI_bundle_o) || cli_has(c, CLI_c_array))
@@ -304,5 +304,6 @@ cli_bundle(Cli *c)
 		}
 		return status;
 	}
-	return cli_error(EXIT_USAGE, "hexc bundle list, show, verify or merge? '%s' is none", word);
+	return cli_error(EXIT_USAGE, "unknown command hexc bundle '%s'; expected list, show, verify or "
+	                             "merge", word);
 }

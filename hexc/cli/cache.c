@@ -15,7 +15,7 @@ cli_open_cache(Cli *c, hexc_cache **out)
 		return 0;
 	o.path = cli_get(c, CLI_cache);
 	if (o.path && !*o.path)
-		return cli_error(EXIT_USAGE, "--cache= wants a folder; --cache alone is that of the user");
+		return cli_error(EXIT_USAGE, "--cache= requires a folder; --cache alone uses the user's");
 	if (hexc_cache_open(out, &o, why, sizeof why) != HEXC_OK)
 		return cli_error(EXIT_TROUBLE, "--cache: %s", why);
 	if (*why && !c->cache_told)
@@ -32,7 +32,7 @@ show_path(Cli *c)
 	char path[4096];
 
 	if (c->nfile > 1)
-		return cli_error(EXIT_USAGE, "hexc cache path takes no argument: '%s'",
+		return cli_error(EXIT_USAGE, "hexc cache path has no argument; unexpected '%s'",
 		                 c->file[1]);
 	if (!hexc_cache_path(path, sizeof path))
 		return cli_error(EXIT_INPUT, "neither XDG_CACHE_HOME nor HOME is an absolute path");
@@ -99,7 +99,7 @@ clear(Cli *c, hexc_cache *cache)
 
 	(void)c;
 	if (code)
-		return cli_error(EXIT_TROUBLE, "not all of the cache can be removed: %s",
+		return cli_error(EXIT_TROUBLE, "the cache could not be removed completely: %s",
 		                 hexc_strerror(code));
 	printf("%" PRIu64 " entries removed\n", n);
 	return cli_flush();
@@ -125,11 +125,12 @@ cli_cache(Cli *c)
 		if (strcmp(word, acts[i].word) != 0)
 			continue;
 		if (c->nfile > 2)
-			return cli_error(EXIT_USAGE, "one folder at a time: what is '%s'?", c->file[2]);
+			return cli_error(EXIT_USAGE, "only one folder is allowed; unexpected '%s'",
+			                 c->file[2]);
 		o.path = c->nfile == 2 ? c->file[1] : NULL;
 		o.read_only = acts[i].reads;
 		if (hexc_cache_open(&cache, &o, why, sizeof why) != HEXC_OK)
-			return cli_error(EXIT_INPUT, "%s", *why ? why : "the folder has no name");
+			return cli_error(EXIT_INPUT, "%s", *why ? why : "the folder name is empty");
 		if (*why) {
 			hexc_cache_close(cache);
 			return cli_error(EXIT_INPUT, "%s", why);
@@ -138,5 +139,5 @@ cli_cache(Cli *c)
 		hexc_cache_close(cache);
 		return status;
 	}
-	return cli_error(EXIT_USAGE, "hexc cache path, list or clear? '%s' is none", word);
+	return cli_error(EXIT_USAGE, "unknown command hexc cache '%s'; expected path, list or clear", word);
 }

@@ -54,7 +54,8 @@ run_expect(Cli *c, const Args *a, bool device)
 		t = eq ? args_find(a, s, (size_t)(eq - s)) : NULL;
 		if (!t || t->info.kind != HEXC_POINTER)
 			return cli_error(EXIT_USAGE,
-			                 "--expect wants NAME=@FILE[:TOLERANCE] of a tensor, not '%s'", s);
+			                 "--expect: expected NAME=@FILE[:TOLERANCE] with the name of a "
+			                 "tensor, got '%s'", s);
 		one = expect(c, t, device ? t->device : t->tile, eq + 1);
 		status = one ? one : status;
 	}

@@ -110,13 +110,13 @@ report(const Tensor *t, const Verdict *v)
 		printf("  %s", t->info.name);
 		print_index(v->bad, t->info.rank);
 		printf(" is %.9g, should be %.9g, within %.4g%s\n", v->bad_x, v->bad_t, v->bad_bound,
-		       v->by_runs ? ", as far as runs with 64 times larger roundings come" : "");
+		       v->by_runs ? ", estimated from runs with 64 times larger rounding errors" : "");
 		return EXIT_WRONG;
 	}
 	if (v->unjudged) {
 		printf(": NOT CHECKED: no error bound for %llu of %llu elements%s\n",
 		       (unsigned long long)v->unjudged, (unsigned long long)v->n,
-		       t->estimate ? ", which are further off than estimated" : "");
+		       t->estimate ? ", which exceed the estimated error" : "");
 		return EXIT_UNJUDGED;
 	}
 	if (v->unwritten) {

@@ -134,7 +134,7 @@ read_defines(Cli *c, hexc_opts *o)
 		d->name = cli_strndup(c, v, (size_t)(eq - v));
 		for (size_t j = 0; j < o->ndefine; j++)
 			if (strcmp(def[j].name, d->name) == 0)
-				return cli_error(EXIT_USAGE, "-D %s is given twice", d->name);
+				return cli_error(EXIT_USAGE, "-D %s given twice", d->name);
 		o->ndefine++;
 	}
 	o->define = def;
@@ -163,7 +163,7 @@ read_warnings(Cli *c, hexc_opts *o)
 			o->warnings = o->warnings ? cli_printf(c, "%s,%s", o->warnings, v) : v;
 			continue;
 		}
-		cli_begin_error("-W wants NAME or no-NAME, not '%s'; the warnings are", v);
+		cli_begin_error("-W: expected NAME or no-NAME, got '%s'; the warnings are", v);
 		for (size_t k = 0; hexc_warning(k); k++)
 			fprintf(stderr, "%s %s", k ? "," : "", hexc_warning(k));
 		fputc('\n', stderr);
@@ -178,7 +178,7 @@ check_arch(const char *arch)
 	for (size_t i = 0; hexc_arch(i); i++)
 		if (!arch || strcmp(arch, hexc_arch(i)) == 0)
 			return 0;
-	cli_begin_error("unknown arch '%s'; known are", arch);
+	cli_begin_error("unknown arch '%s'; known:", arch);
 	for (size_t i = 0; hexc_arch(i); i++)
 		fprintf(stderr, "%s %s", i ? "," : "", hexc_arch(i));
 	fputc('\n', stderr);
@@ -193,7 +193,7 @@ cli_check_pass(const char *opt, const char *name, bool all)
 		return 0;
 	if (hexc_pass_named(name))
 		return 0;
-	cli_begin_error("%s: no pass '%s'; there are parse, bounded", opt, name);
+	cli_begin_error("%s: unknown pass '%s'; known: parse, bounded", opt, name);
 	for (size_t i = 0; hexc_pass(i); i++)
 		fprintf(stderr, ", %s", hexc_pass(i));
 	fprintf(stderr, "%s\n", all ? "; or all" : "");
@@ -230,7 +230,7 @@ check_schedule(const char *name)
 	for (size_t i = 0; hexc_schedule(i); i++)
 		if (!name || strcmp(name, hexc_schedule(i)) == 0)
 			return 0;
-	cli_begin_error("--schedule: there is no '%s', but", name);
+	cli_begin_error("--schedule: unknown schedule '%s'; known:", name);
 	for (size_t i = 0; hexc_schedule(i); i++)
 		fprintf(stderr, "%s %s", i ? "," : "", hexc_schedule(i));
 	fputc('\n', stderr);
@@ -249,7 +249,8 @@ read_cluster(const char *s, uint32_t out[3])
 	if (sscanf(s, "%1ux%1u%n", &n[0], &n[1], &end) != 2 || s[end] || n[0] < 1 || n[1] < 1 || n[0] > 8 ||
 	    n[1] > 8 || (n[0] > 1 && n[1] > 1))
 		return cli_error(EXIT_USAGE,
-		                 "--cluster wants 1x1, or up to 8 along x or y as in 2x1 and 1x2, not '%s'",
+		                 "--cluster: expected 1x1, or up to 8 along x or y such as 2x1 or 1x2, got "
+		                 "'%s'",
 		                 s);
 	out[0] = n[0];
 	out[1] = n[1];
@@ -277,7 +278,7 @@ read_options(Cli *c, hexc_opts *o)
 	    (status = cli_check_pass("--stop", o->stop, false)))
 		return status;
 	if (candidate && (!cli_int(candidate, &k) || k < 0 || k > INT32_MAX))
-		return cli_error(EXIT_USAGE, "--candidate wants a number from 0, not '%s'", candidate);
+		return cli_error(EXIT_USAGE, "--candidate: expected a number from 0, got '%s'", candidate);
 	o->candidate = (uint32_t)k;
 	if (cli_has(c, CLI_prove))
 		o->flags |= HEXC_PROVE;
@@ -328,7 +329,7 @@ open_path(Cli *c, const char *path, const char *passes, uint32_t flags, const ch
 	p->cli = c;
 	p->json = diag && strcmp(diag, "json") == 0;
 	if (diag && !p->json && strcmp(diag, "text") != 0)
-		return cli_error(EXIT_USAGE, "--diag is text or json, not '%s'", diag);
+		return cli_error(EXIT_USAGE, "--diag: expected text or json, got '%s'", diag);
 	p->opts = none;
 	p->opts.cancel = show_progress;
 	p->opts.user = p;

@@ -76,7 +76,7 @@ cli_read_families(Cli *c, CliFamilies *out)
 		if (!text)
 			return status;
 		if (strlen(text) != n)
-			return cli_error(EXIT_INPUT, "%s: there is a NUL in it: it is no text", path);
+			return cli_error(EXIT_INPUT, "%s: contains a NUL; not a text file", path);
 		code = hexc_family_wants(text, n, add_want, &r, why, sizeof why);
 		if (code)
 			return cli_error(code == HEXC_E_FILE ? EXIT_INPUT : EXIT_TROUBLE, "%s: %s", path,

@@ -174,10 +174,10 @@ held_packed(Cli *c, const hexc_file *f, const char *name, FileTensorData *out)
 	if (!out->type || !read_shape(c, shape, out) ||
 	    hexc_pack_bytes(pack, out->rank, out->dim, &bytes, why, sizeof why) != HEXC_OK)
 		return cli_error(EXIT_INPUT,
-		                "%s: its pack or its shape in the metadata is damaged: '%s', [%s]", name,
+		                "%s: its pack or shape in the metadata is damaged: '%s', [%s]", name,
 		                 pack, shape);
 	if (bytes != in.bytes)
-		return cli_error(EXIT_INPUT, "%s: %" PRIu64 " bytes do not go with [%s] in '%s'", name,
+		return cli_error(EXIT_INPUT, "%s: %" PRIu64 " bytes do not match [%s] in '%s'", name,
 		                 in.bytes, shape, pack);
 	for (uint32_t d = 0; d < out->rank; d++)
 		count *= (uint64_t)out->dim[d];

@@ -99,14 +99,14 @@ read_number(Cli *c, Tensor *t, hexc_arg *arg)
 	if (v->held && t->info.kind == HEXC_SCALAR)
 		return read_scalar(c, t, arg);
 	if (v->kind != V_NUMBER || v->shaped)
-		return cli_error(EXIT_USAGE, "--arg %s: %s is a %s: it takes a number", t->info.name,
+		return cli_error(EXIT_USAGE, "--arg %s: %s is a %s and requires a number", t->info.name,
 		                 t->info.name, t->info.kind == HEXC_SIZE ? "size" : "scalar");
 	arg->i = v->i;
 	if (integer && !v->is_int && !(strcmp(t->info.dtype, "u64") == 0 && cli_u64(v->text, &arg->i)))
-		return cli_error(EXIT_USAGE, "--arg %s: %s is %s: '%s' is no integer", t->info.name,
+		return cli_error(EXIT_USAGE, "--arg %s: %s is %s, but '%s' is not an integer", t->info.name,
 		                 t->info.name, t->info.dtype, v->text);
 	if (t->info.kind == HEXC_SIZE && v->i < 0)
-		return cli_error(EXIT_INPUT, "the size %s is %lld; sizes are not negative",
+		return cli_error(EXIT_INPUT, "the size %s is %lld; sizes must not be negative",
 		                 t->info.name, (long long)v->i);
 	arg->f = v->f;
 	return 0;
@@ -120,12 +120,12 @@ read_arg(Cli *c, Args *a, const char *text)
 	int status;
 
 	if (!eq || eq == text)
-		return cli_error(EXIT_USAGE, "--arg wants NAME=VALUE, not '%s'", text);
+		return cli_error(EXIT_USAGE, "--arg: expected NAME=VALUE, got '%s'", text);
 	t = args_find(a, text, (size_t)(eq - text));
 	if (!t)
 		return no_parameter(a, text, (int)(eq - text));
 	if (t->value.kind != V_NONE)
-		return cli_error(EXIT_USAGE, "--arg %s is given twice", t->info.name);
+		return cli_error(EXIT_USAGE, "--arg %s given twice", t->info.name);
 	status = value_parse(c, t->info.name, eq + 1, &t->value);
 	if (status)
 		return status;
@@ -195,7 +195,7 @@ allocate(Cli *c, Args *a)
 		if (t->info.kind != HEXC_POINTER)
 			continue;
 		if (!measure(t) || t->bytes > memory_max || (sum += t->bytes) > memory_max)
-			return cli_error(EXIT_TROUBLE, "the tensors would take more than %llu MiB (at %s)",
+			return cli_error(EXIT_TROUBLE, "the tensors need more than %llu MiB (at %s)",
 			                 (unsigned long long)(memory_max >> 20), t->info.name);
 		for (uint32_t d = 0; d < t->info.rank;
 		     d++) /* a stride of 0 repeats elements without memory */
@@ -247,7 +247,7 @@ tensor_expect(Cli *c, const Tensor *t, const char *text, unsigned char **out)
 	want.packed = want.natural = false;
 	status = value_parse(c, t->info.name, text, &want.value);
 	if (!status && want.value.kind != V_FILE)
-		status = cli_error(EXIT_USAGE, "--expect takes a file, as in %s=@FILE.npy:1e-3, not '%s'",
+		status = cli_error(EXIT_USAGE, "--expect requires a file, as in %s=@FILE.npy:1e-3, got '%s'",
 		                   t->info.name, text);
 	if (!status)
 		status = read_file(c, &want);

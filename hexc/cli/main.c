@@ -20,7 +20,7 @@ help(const Cli *c)
 	char command = c->nfile ? cli_command(c->file[0]) : 'T';
 
 	if (c->nfile > 1)
-		return cli_error(EXIT_USAGE, "help for one command at a time: unexpected '%s'", c->file[1]);
+		return cli_error(EXIT_USAGE, "help accepts one command; unexpected '%s'", c->file[1]);
 	if (!command && strcmp(c->file[0], "--emit-ptx") == 0)
 		command = 'E';
 	if (!command)
@@ -92,7 +92,7 @@ aborted(int sig)
 static void
 shrank(int sig)
 {
-	static const char text[] = "hexc: error: a file became shorter while it was read\n";
+	static const char text[] = "hexc: error: a file was truncated while it was read\n";
 
 	(void)sig;
 	if (write(STDERR_FILENO, text, sizeof text - 1) < 0)

@@ -81,7 +81,7 @@ cli_ops(Cli *c)
 	OpPage *p = cli_alloc(c, sizeof *p);
 
 	if (c->nfile > 1)
-		return cli_error(EXIT_USAGE, "one operator at a time: unexpected '%s'", c->file[1]);
+		return cli_error(EXIT_USAGE, "only one operator is allowed; unexpected '%s'", c->file[1]);
 	for (size_t i = 0; !name && hexc_op_at(i, &p->op); i++) {
 		cJSON *o = json ? cJSON_CreateObject() : NULL;
 
@@ -96,7 +96,7 @@ cli_ops(Cli *c)
 	if (!name)
 		return json ? json_write(c, "-", list) : cli_flush();
 	if (hexc_op_find(name) < 0)
-		return cli_error(EXIT_USAGE, "no operator '%s'; hexc ops lists them", name);
+		return cli_error(EXIT_USAGE, "unknown operator '%s'; hexc ops lists them", name);
 	hexc_op_at((size_t)hexc_op_find(name), &p->op);
 	p->c = c;
 	op_page_read(p);

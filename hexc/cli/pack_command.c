@@ -32,7 +32,7 @@ from_file(Cli *c, const char *path, const char *name, Natural *t)
 	if (held.type != t->type)
 		return cli_error(
 			EXIT_INPUT,
-			"%s has codes of type %s, and %s is packed as %s: compile the kernel for %s",
+			"%s has codes of type %s, but %s is packed as %s; compile the kernel for %s",
 			name, held.type->name, t->name, t->type->name, held.type->name);
 	t->rank = held.rank;
 	memcpy(t->dim, held.dim, sizeof t->dim);
@@ -56,7 +56,8 @@ from_npy(Cli *c, const char *path, Natural *t)
 	if (!npy_parse(&npy, file, n, why, sizeof why))
 		return cli_error(EXIT_INPUT, "%s: %s", path, why);
 	if (npy.size != 1 || npy.kind == 'f' || npy.rank < 2 || npy.rank > HEXC_MAX_RANK)
-		return cli_error(EXIT_INPUT, "%s: codes are bytes, one for each element, in 2 to %d dims",
+		return cli_error(EXIT_INPUT, "%s: codes must be bytes, one for each element, in 2 to %d "
+		                             "dimensions",
 		                 path, HEXC_MAX_RANK);
 	t->rank = (uint32_t)npy.rank;
 	memcpy(t->dim, npy.shape, sizeof *t->dim * (size_t)npy.rank);
@@ -69,7 +70,7 @@ from_npy(Cli *c, const char *path, Natural *t)
 		if (npy.kind == 'u' && npy.data[i] >> t->type->bits % 8 && t->type->bits < 8)
 			return cli_error(EXIT_INPUT,
 			                "%s: code %d of element %" PRId64
-			                " has more than the %u bits of %s",
+			                " exceeds the %u bits of %s",
 			                 path, npy.data[i], i, t->type->bits, t->type->name);
 		for (uint32_t b = 0; b < t->type->bits; b++, at++)
 			data[at / 8] |= (unsigned char)((npy.data[i] >> b & 1) << at % 8);
@@ -87,7 +88,7 @@ read_natural(Cli *c, const hexc_module *m, const char *spec, Natural *t)
 	size_t i;
 
 	if (!eq || eq == spec || eq[1] != '@' || !eq[2])
-		return cli_error(EXIT_USAGE, "--arg %s: NAME=@FILE.npy or NAME=@FILE:WEIGHT is wanted", spec);
+		return cli_error(EXIT_USAGE, "--arg %s: expected NAME=@FILE.npy or NAME=@FILE:WEIGHT", spec);
 	t->name = cli_strndup(c, spec, (size_t)(eq - spec));
 	for (i = 0; hexc_param(m, 0, i, &info); i++, info.size = sizeof info)
 		if (strcmp(info.name, t->name) == 0)
@@ -169,7 +170,7 @@ cli_pack(Cli *c)
 
 	if (!out)
 		return cli_error(EXIT_USAGE,
-		                "-o FILE.safetensors is missing: where do the packed weights go?");
+		                "missing -o FILE.safetensors for the packed weights");
 	status = cli_compile(c, HEXC_NO_EMIT, NULL, &m);
 	if (!status)
 		status = cli_one_kernel(m);
@@ -178,7 +179,7 @@ cli_pack(Cli *c)
 			status = read_natural(c, m, c->arg[i].value, &t[n++]);
 	if (!status && !n)
 		status = cli_error(EXIT_USAGE,
-		                  "nothing to pack: give --arg NAME=@FILE.npy or NAME=@FILE:WEIGHT");
+		                  "nothing to pack; add --arg NAME=@FILE.npy or NAME=@FILE:WEIGHT");
 	if (!status)
 		status = write_packed(c, t, n, out);
 	hexc_module_free(m);
@@ -211,7 +212,7 @@ unpack_one(Cli *c, const hexc_file *f, const char *spec)
 	int status;
 
 	if (!eq || eq == spec || !eq[1])
-		return cli_error(EXIT_USAGE, "--save %s: NAME=FILE.npy is wanted", spec);
+		return cli_error(EXIT_USAGE, "--save %s: expected NAME=FILE.npy", spec);
 	status = held_packed(c, f, cli_strndup(c, spec, (size_t)(eq - spec)), &t);
 	if (status)
 		return status;
@@ -233,7 +234,7 @@ cli_unpack(Cli *c)
 	int n, status = held_save(c, "file of packed weights", CLI_unpack_save, unpack_one, &f, &n);
 
 	if (!status && !n)
-		status = cli_error(EXIT_USAGE, "nothing to unpack: give --save NAME=FILE.npy");
+		status = cli_error(EXIT_USAGE, "nothing to unpack; add --save NAME=FILE.npy");
 	hexc_file_close(f);
 	return status;
 }

@@ -50,8 +50,7 @@ static int
 no_ptxas(const char *option)
 {
 	return cli_error(EXIT_TROUBLE,
-	                 "%s needs ptxas of the CUDA toolkit, which neither --assembler, $PTXAS nor $PATH "
-	                 "has",
+	                 "%s requires ptxas of the CUDA toolkit; set --assembler, $PTXAS or $PATH",
 	                 option);
 }
 
@@ -170,7 +169,7 @@ spawn(Cli *c, const char *const *words, const char *to)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND) /* the convention of shells */
 		return cli_printf(c, "%s cannot be run", words[0]);
 	if (WIFSIGNALED(status))
-		return cli_printf(c, "%s was ended by signal %d", words[0], WTERMSIG(status));
+		return cli_printf(c, "%s was terminated by signal %d", words[0], WTERMSIG(status));
 	return WEXITSTATUS(status) ? "" : NULL;
 }
 
@@ -233,7 +232,7 @@ static int
 assemble(void *user, const char *arch, const char *kernel, const char *ptx, size_t n, hexc_assembled *out)
 {
 	CliProgram *p = user;
-	const char *folder = ptxas_folder(p->cli), *why = "there is no folder for it";
+	const char *folder = ptxas_folder(p->cli), *why = "no folder for it";
 	unsigned long loads;
 	char *said;
 	bool ok;
@@ -244,7 +243,7 @@ assemble(void *user, const char *arch, const char *kernel, const char *ptx, size
 		ptxas_leave(p->cli, folder);
 	if (ok && !strstr(said, " registers")) {
 		ok = false;
-		why = "it says nothing of registers";
+		why = "its output has no register count";
 	}
 	if (!ok) {
 		snprintf(out->why, out->why_size, "%s", why);
@@ -265,7 +264,7 @@ version(Cli *c, const char **why)
 	const char *folder = ptxas_folder(c), *words[] = { ptxas_path(c), "--version", NULL }, *to;
 	char *text, *end;
 
-	*why = "there is no folder for it";
+	*why = "no folder for it";
 	if (!folder)
 		return NULL;
 	to = cli_printf(c, "%s/a.txt", folder);
@@ -393,7 +392,7 @@ cli_check_cubins(const CliWords *archs, const CliWords *cubins)
 		for (int a = 0; a < archs->n; a++)
 			any = any || runs(archs->word[a], cubins->word[i]);
 		if (!any)
-			return cli_error(EXIT_USAGE, "--cubin %s: no PTX of --arch runs there",
+			return cli_error(EXIT_USAGE, "--cubin %s: no PTX of --arch runs on it",
 			                 cubins->word[i]);
 	}
 	return 0;

@@ -61,7 +61,7 @@ read_exec(const Cli *c, Exec *out, hexc_gpu **g)
 		*out = EXEC_GPU;
 		return open_gpu(c, g);
 	} else if (strcmp(s, "sim") != 0) {
-		return cli_error(EXIT_USAGE, "--exec is tile, sim, gpu or auto, not '%s'", s);
+		return cli_error(EXIT_USAGE, "--exec: expected tile, sim, gpu or auto, got '%s'", s);
 	}
 	return 0;
 }
@@ -185,7 +185,7 @@ saves(Cli *c, const Args *a, Exec exec, bool write)
 			continue;
 		eq = strchr(v, '=');
 		if (!eq || eq == v || !eq[1])
-			return cli_error(EXIT_USAGE, "--save wants NAME=FILE.npy, not '%s'", v);
+			return cli_error(EXIT_USAGE, "--save: expected NAME=FILE.npy, got '%s'", v);
 		t = args_find(a, v, (size_t)(eq - v));
 		if (!t || t->info.kind != HEXC_POINTER)
 			return cli_error(EXIT_USAGE, "--save: the kernel has no tensor '%.*s'",
@@ -286,17 +286,17 @@ check_exec(const Cli *c, Exec exec)
 	bool tile = exec == EXEC_TILE || exec == EXEC_IR;
 
 	if (!tile && cli_has(c, CLI_values))
-		return cli_error(EXIT_USAGE, "--values tells of tiles: it needs --exec tile");
+		return cli_error(EXIT_USAGE, "--values requires --exec=tile");
 	if (tile && cli_has(c, CLI_stats))
 		return cli_error(EXIT_USAGE, "--stats requires --exec=sim or --exec=gpu");
 	if (tile && cli_has(c, CLI_ptx))
-		return cli_error(EXIT_USAGE, "--ptx: there is no PTX with --exec tile");
+		return cli_error(EXIT_USAGE, "--ptx has no effect with --exec=tile");
 	if (exec != EXEC_SIM && cli_has(c, CLI_roofline))
-		return cli_error(EXIT_USAGE, "--roofline is the simulator's: it needs --exec sim");
+		return cli_error(EXIT_USAGE, "--roofline requires --exec=sim");
 	if (exec != EXEC_GPU && cli_has(c, CLI_repeat))
 		return cli_error(EXIT_USAGE, "--repeat requires --exec=gpu");
 	if (cli_has(c, CLI_warm) && !cli_has(c, CLI_repeat))
-		return cli_error(EXIT_USAGE, "--warm is about the launches of --repeat, and there are none");
+		return cli_error(EXIT_USAGE, "--warm requires --repeat");
 	return sim_check_roofline(c);
 }
 
@@ -330,8 +330,8 @@ same_arguments(const What *w)
 		if (!hexc_param(w->m, 0, i, &y) || strcmp(x.name, y.name) != 0 || x.rank != y.rank ||
 		    strcmp(x.dtype, y.dtype) != 0)
 			return cli_error(EXIT_USAGE,
-			                 "--from: %s is another argument in this IR than in the program; "
-			                 "where it is packed, take the IR in front of pass lower_packed",
+			                 "--from: %s is a different argument in this IR than in the "
+			                 "program; if it is packed, use the IR before pass lower_packed",
 			                 x.name);
 	return 0;
 }

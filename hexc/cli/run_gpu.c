@@ -147,7 +147,7 @@ run_gpu(Cli *c, Args *a, hexc_gpu *g)
 	int status, code;
 
 	if (repeat && (!cli_int(repeat, &l.repeat) || l.repeat < 1 || l.repeat > REPEAT_MAX))
-		return cli_error(EXIT_USAGE, "--repeat wants a number from 1 to %d, not '%s'", REPEAT_MAX,
+		return cli_error(EXIT_USAGE, "--repeat: expected a number from 1 to %d, got '%s'", REPEAT_MAX,
 		                 repeat);
 	l.arg = cli_alloc(c, sizeof *l.arg * (size_t)(a->n + 1));
 	memcpy(l.arg, a->arg, sizeof *l.arg * (size_t)a->n);
@@ -217,7 +217,8 @@ cli_measure(Cli *c)
 	int status = 0;
 
 	if (c->nfile)
-		return cli_error(EXIT_USAGE, "measure takes its work from standard input, not '%s'",
+		return cli_error(EXIT_USAGE, "measure reads its commands from standard input; unexpected "
+		                             "'%s'",
 		                 c->file[0]);
 	if (hexc_gpu_open(&g, 0, why, sizeof why) != HEXC_OK)
 		return cli_error(EXIT_TROUBLE, "measure: %s", why);
@@ -226,7 +227,7 @@ cli_measure(Cli *c)
 		int found;
 
 		if (!line[n]) {
-			status = cli_error(EXIT_USAGE, "measure: a line is too long");
+			status = cli_error(EXIT_USAGE, "measure: line too long");
 			break;
 		}
 		line[n] = 0;

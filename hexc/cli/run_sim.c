@@ -176,7 +176,7 @@ launch(Cli *c, SimLaunch *l, Args *a)
 		if (code == SIM_E_FAULT)
 			wrong = EXIT_WRONG;
 		if (wrong && !cli_has(c, CLI_ptx))
-			fprintf(stderr, "hexc: %s: --ptx FILE keeps the PTX\n", cli_severity(CLI_NOTE));
+			fprintf(stderr, "hexc: %s: --ptx FILE saves the PTX\n", cli_severity(CLI_NOTE));
 		if (code != SIM_E_FAULT)
 			status = sim_status(code, l->result ? sim_result_text(l->result) : NULL);
 	}

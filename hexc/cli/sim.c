@@ -12,10 +12,10 @@ read_dims(const Cli *c, CliOpt opt, const char *name, bool needed, uint32_t most
 	const char *s = cli_get(c, opt);
 
 	if (!s)
-		return needed ? cli_error(EXIT_USAGE, "%s X[,Y[,Z]] is needed", name) : 0;
+		return needed ? cli_error(EXIT_USAGE, "missing %s X[,Y[,Z]]", name) : 0;
 	return cli_dims(s, most, out)
 	               ? 0
-	               : cli_error(EXIT_USAGE, "%s wants X[,Y[,Z]] of numbers from 1, not '%s'",
+	               : cli_error(EXIT_USAGE, "%s: expected X[,Y[,Z]] of numbers from 1, got '%s'",
 	                           name, s);
 }
 
@@ -28,7 +28,8 @@ read_number(const Cli *c, CliOpt opt, const char *name, const char *what, int64_
 	*out = 0;
 	if (!s || (cli_int(s, out) && *out >= 0 && *out <= most))
 		return 0;
-	return cli_error(EXIT_USAGE, "%s wants %s from 0 to %lld, not '%s'", name, what, (long long)most, s);
+	return cli_error(EXIT_USAGE, "%s: expected %s from 0 to %lld, got '%s'",
+	                 name, what, (long long)most, s);
 }
 
 static int
@@ -41,7 +42,7 @@ read_launch(SimJob *j)
 	j->launch = none;
 	j->entry = cli_get(j->c, CLI_entry);
 	if (!j->entry)
-		return cli_error(EXIT_USAGE, "--entry NAME is needed: which kernel?");
+		return cli_error(EXIT_USAGE, "missing --entry NAME");
 	if ((status = read_dims(j->c, CLI_grid, "--grid", true, INT32_MAX, j->launch.grid)) ||
 	    (status = read_dims(j->c, CLI_block, "--block", true, 1024, j->launch.block)) ||
 	    (status = read_dims(j->c, CLI_cluster, "--cluster", false, 16, j->launch.cluster)) ||
@@ -83,14 +84,14 @@ check_entry(SimJob *j)
 	sim_param_info p;
 
 	if (!sim_entry_find(j->module, j->entry, &e)) {
-		cli_begin_error("there is no entry '%s'; there are", j->entry);
+		cli_begin_error("no entry '%s'; the module has", j->entry);
 		for (size_t i = 0; sim_entry_at(j->module, i, &e); i++)
 			fprintf(stderr, "%s %s", i ? "," : "", e.name);
 		fputc('\n', stderr);
 		return EXIT_USAGE;
 	}
 	if (e.nparam != (uint32_t)j->narg)
-		return cli_error(EXIT_USAGE, "%s takes %u arguments; %d are given with --arg",
+		return cli_error(EXIT_USAGE, "%s has %u parameters; got %d with --arg",
 		                 j->entry, e.nparam, j->narg);
 	for (int i = 0; i < j->narg; i++) {
 		const SimArg *a = &j->arg[i];
@@ -119,11 +120,12 @@ saves(SimJob *j, bool write)
 		eq = strchr(v, '=');
 		if (!eq || !eq[1])
 			return cli_error(EXIT_USAGE,
-			                 "--save wants I=FILE.npy with the number of an argument, or "
-			                 "NAME=FILE.npy with that of a --buffer, not '%s'", v);
+			                 "--save: expected I=FILE.npy with the index of an argument, or "
+			                 "NAME=FILE.npy with the name of a --buffer, got '%s'", v);
 		a = sim_find_buffer(j, cli_strndup(j->c, v, (size_t)(eq - v)));
 		if (!a)
-			return cli_error(EXIT_USAGE, "--save %s: %.*s is no buffer argument and no --buffer",
+			return cli_error(EXIT_USAGE, "--save %s: %.*s is neither a buffer argument nor a "
+			                             "--buffer",
 			                 v, (int)(eq - v), v);
 		if (!write)
 			continue;

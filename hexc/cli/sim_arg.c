@@ -44,9 +44,9 @@ is_float(sim_type t)
 static int
 arg_error(const char *text)
 {
-	return cli_error(EXIT_USAGE, "--arg '%s' is none of TYPE:NUMBER, @FILE.npy, zeros:TYPE:COUNT, "
-	                 "tmap:FILE.json, struct:{TYPE NUMBER, ptr BUFFER, ...}, struct:FILE, "
-	                 "ptrs:{BUFFER, ...}", text);
+	return cli_error(EXIT_USAGE, "--arg '%s' is invalid; expected TYPE:NUMBER, @FILE.npy, "
+	                             "zeros:TYPE:COUNT, tmap:FILE.json, struct:{TYPE NUMBER, ptr BUFFER, "
+	                             "...}, struct:FILE or ptrs:{BUFFER, ...}", text);
 }
 
 /* Bit patterns (b32) may be signed or unsigned numbers. */
@@ -70,19 +70,19 @@ sim_scalar(const char *text, const char *type, const char *s, unsigned char valu
 	int64_t i;
 
 	if (t == SIM_NTYPES)
-		return cli_error(EXIT_USAGE, "--arg '%s': '%s' is no PTX type such as u32 or f16", text,
+		return cli_error(EXIT_USAGE, "--arg '%s': '%s' is not a PTX type such as u32 or f16", text,
 		                 type);
 	*bytes = (uint32_t)types[t].size;
 	if (is_float(t)) {
 		if (!cli_float(s, &f))
-			return cli_error(EXIT_USAGE, "--arg '%s': '%s' is no number", text, s);
+			return cli_error(EXIT_USAGE, "--arg '%s': '%s' is not a number", text, s);
 		hexc_put(hexc_dtype_find(types[t].name), value, 0, f);
 		return 0;
 	}
 	if (!(types[t].size == 8 && types[t].name[0] != 's' ? cli_u64(s, &i) : cli_int(s, &i)))
-		return cli_error(EXIT_USAGE, "--arg '%s': '%s' is no integer of 64 bits", text, s);
+		return cli_error(EXIT_USAGE, "--arg '%s': '%s' is not a 64-bit integer", text, s);
 	if (!value_in_range(t, i))
-		return cli_error(EXIT_USAGE, "--arg '%s': the number does not fit", text);
+		return cli_error(EXIT_USAGE, "--arg '%s': the number is out of range", text);
 	memcpy(value, &i, 8); /* little-endian: the low bytes come first */
 	return 0;
 }
@@ -95,7 +95,7 @@ buffer(SimJob *j, SimArg *a, int index, const unsigned char *data)
 	a->buffer = true;
 	if (a->bytes > buffer_max || (j->sum += a->bytes) > buffer_max)
 		return cli_error(EXIT_TROUBLE,
-		                "--arg '%s': the buffers would take more than %llu MiB", a->text,
+		                "--arg '%s': the buffers need more than %llu MiB", a->text,
 		                 (unsigned long long)(buffer_max >> 20));
 	snprintf(name, sizeof name, "argument %d", index);
 	a->ptr = sim_alloc(j->device, a->bytes, a->name ? a->name : name);
@@ -157,7 +157,7 @@ zeros_arg(SimJob *j, SimArg *a, int index)
 	if (a->type == SIM_NTYPES || !type[n] || !cli_int(type + n + 1, &count) || count < 0)
 		return cli_error(
 			EXIT_USAGE,
-			"--arg '%s': zeros:TYPE:COUNT wants a PTX type such as f32 and a number",
+			"--arg '%s': zeros:TYPE:COUNT requires a PTX type such as f32 and a number",
 			a->text);
 	return new_buffer(j, a, index, count, NULL);
 }
@@ -208,13 +208,14 @@ read_named(SimJob *j, const char *text)
 	a->name = cli_strndup(j->c, text, n);
 	if (!n || !text[n] || strcspn(a->name, " ,{}+") != n || cli_int(a->name, &number) ||
 	    strcmp(a->name, "null") == 0 || sim_find_buffer(j, a->name))
-		return cli_error(EXIT_USAGE, "--buffer '%s': wants a new NAME (no number, not null)="
-		                 "@FILE.npy or zeros:TYPE:COUNT", text);
+		return cli_error(EXIT_USAGE, "--buffer '%s': expected a new NAME (not a number, not "
+		                             "null)=@FILE.npy or zeros:TYPE:COUNT", text);
 	a->text = text + n + 1;
 	status = sim_read_buffer(j, a, 0);
 	j->nbuffer++;
 	if (!status && !a->buffer)
-		return cli_error(EXIT_USAGE, "--buffer '%s': wants @FILE.npy or zeros:TYPE:COUNT behind %s=",
+		return cli_error(EXIT_USAGE, "--buffer '%s': expected @FILE.npy or zeros:TYPE:COUNT after "
+		                             "%s=",
 		                 text, a->name);
 	return status;
 }

@@ -40,14 +40,14 @@ sim_show_faults(const char *ptx_name, const sim_result *r)
 		fputc('\n', stderr);
 		if (!f.other.line)
 			continue;
-		fprintf(stderr, "%s:%u:1: note: the other place: block (%u,%u,%u), thread (%u,%u,%u)",
+		fprintf(stderr, "%s:%u:1: note: other access: block (%u,%u,%u), thread (%u,%u,%u)",
 		        ptx_name, f.other.line, f.other.block[0], f.other.block[1],
 		        f.other.block[2], f.other.thread[0], f.other.thread[1], f.other.thread[2]);
 		show_source(&f.other);
 		fputc('\n', stderr);
 	}
 	if (*sim_result_hang(r))
-		fprintf(stderr, "who waits for what:\n%s", sim_result_hang(r));
+		fprintf(stderr, "state of the waiting warps:\n%s", sim_result_hang(r));
 }
 
 /* ---- roofline --------------------------------------------------------------------------------- */
@@ -72,7 +72,8 @@ sim_check_roofline(const Cli *c)
 		return 0;
 	for (size_t i = 0; sim_gpu_at(i, &g); i++)
 		begin += begins(g.name, name);
-	cli_begin_error(begin ? "--roofline: which '%s'?" : "--roofline knows no GPU '%s'; it knows", name);
+	cli_begin_error(begin ? "--roofline: ambiguous GPU '%s'" : "--roofline: unknown GPU '%s'; known:",
+	                name);
 	fputc('\n', stderr);
 	for (size_t i = 0; sim_gpu_at(i, &g); i++)
 		if (!begin || begins(g.name, name))
@@ -118,7 +119,7 @@ sim_read_l2(Cli *c, sim_launch *l)
 	if (!cli_int(comma ? cli_strndup(c, s, (size_t)(comma - s)) : s, &bytes) || bytes < 32 ||
 	    (comma && (!cli_int(comma + 1, &blocks) || blocks < 1 || blocks > UINT32_MAX)))
 		return cli_error(EXIT_USAGE,
-		                 "--l2 wants BYTES[,BLOCKS], a sector of 32 bytes at least, not '%s'", s);
+		                 "--l2: expected BYTES[,BLOCKS], at least a sector of 32 bytes, got '%s'", s);
 	l->l2_bytes = (uint64_t)bytes;
 	l->l2_blocks = (uint32_t)blocks;
 	return 0;

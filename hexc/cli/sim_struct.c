@@ -56,8 +56,9 @@ pointer(StructBytes *b, const char *w)
 		return add(b, &address, sizeof address);
 	}
 	if (!to || (w[n] && (!cli_int(w + n + 1, &off) || off < 0)))
-		return cli_error(EXIT_USAGE, "--arg '%s': '%s' is no pointer: NAME of a --buffer, the number "
-		                 "of a buffer argument, with +BYTES or without, or null", b->a->text, w);
+		return cli_error(EXIT_USAGE, "--arg '%s': '%s' is not a pointer; expected NAME of a "
+		                             "--buffer or the index of a buffer argument, optionally with "
+		                             "+BYTES, or null", b->a->text, w);
 	address = to->ptr + (uint64_t)off;
 	return add(b, &address, sizeof address);
 }
@@ -102,7 +103,7 @@ list(StructBytes *b, int (*item)(StructBytes *))
 	if (status)
 		return status;
 	if (*b->s != '}' || b->s[1])
-		return cli_error(EXIT_USAGE, "--arg '%s': no , or } at '%s'", b->a->text, b->s);
+		return cli_error(EXIT_USAGE, "--arg '%s': expected , or } at '%s'", b->a->text, b->s);
 	b->bytes = (b->bytes + b->align - 1) / b->align * b->align;
 	return 0;
 }
@@ -132,7 +133,7 @@ sim_read_struct(SimJob *j, SimArg *a)
 	if (*b.s != '{' && !ptrs)
 		return from_file(j, a, b.s);
 	if (*b.s != '{')
-		return cli_error(EXIT_USAGE, "--arg '%s': ptrs wants {BUFFER, ...}", a->text);
+		return cli_error(EXIT_USAGE, "--arg '%s': ptrs requires {BUFFER, ...}", a->text);
 	b.data = cli_alloc(j->c, STRUCT_MAX);
 	status = list(&b, ptrs ? address : field);
 	if (status)

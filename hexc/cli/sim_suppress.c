@@ -70,7 +70,7 @@ find_kind(const char *name)
 static int
 unknown_kind(const char *where, const char *name)
 {
-	cli_begin_error("%s: '%s' is no kind of fault; there are", where, name);
+	cli_begin_error("%s: unknown fault kind '%s'; known:", where, name);
 	for (int k = 0; k < SIM_NFAULTS; k++)
 		fprintf(stderr, "%s %s", k ? "," : "", sim_fault_name((sim_fault_kind)k));
 	fputc('\n', stderr);
@@ -106,7 +106,7 @@ read_rule(SimJob *j, const char *path, int number, const char *s)
 	if (!strpbrk(r->kind, "*?") && find_kind(r->kind) == SIM_NFAULTS)
 		return unknown_kind(where, r->kind);
 	if (!*r->kernel)
-		return cli_error(EXIT_USAGE, "%s: wants KIND KERNEL LINE-OR-PATTERN, * for any", where);
+		return cli_error(EXIT_USAGE, "%s: expected KIND KERNEL LINE-OR-PATTERN, * for any", where);
 	f->nrule++;
 	return 0;
 }

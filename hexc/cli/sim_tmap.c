@@ -51,11 +51,11 @@ numbers(TmapReader *m, const char *field, uint32_t n, int64_t low, int64_t high,
 	if (!v)
 		return tmap_error(m, field, "is missing");
 	if (!cJSON_IsArray(v) || (uint32_t)cJSON_GetArraySize(v) != n)
-		return cli_error(EXIT_INPUT, "%s: \"%s\" wants an array of %u number%s", m->path, field, n,
+		return cli_error(EXIT_INPUT, "%s: \"%s\" must be an array of %u number%s", m->path, field, n,
 		                 n == 1 ? "" : "s");
 	for (e = v->child; e; e = e->next)
 		if (!whole(e, low, high, &out[i++]))
-			return tmap_error(m, field, "has an element that is no such number");
+			return tmap_error(m, field, "has an element that is not such a number");
 	return 0;
 }
 
@@ -98,7 +98,7 @@ number(TmapReader *m, const char *field, uint32_t *to)
 	int64_t v;
 
 	if (!whole(get(m, field), 0, UINT32_MAX, &v))
-		return tmap_error(m, field, "has to be a number from 0");
+		return tmap_error(m, field, "must be a number from 0");
 	*to = (uint32_t)v;
 	return 0;
 }
@@ -136,7 +136,7 @@ static const Enum fill = { "oobFill", "CU_TENSOR_MAP_FLOAT_OOB_FILL_", fills, CL
 static int
 unknown_name(const TmapReader *m, const Enum *e, const char *name)
 {
-	cli_begin_error("%s: \"%s\" is '%s'; possible are", m->path, e->field, name);
+	cli_begin_error("%s: \"%s\" is '%s'; expected", m->path, e->field, name);
 	for (int i = 0; i < e->n; i++)
 		fprintf(stderr, "%s %s", i ? "," : "", e->name[i]);
 	fputc('\n', stderr);
@@ -158,7 +158,7 @@ choice(TmapReader *m, const Enum *e, bool needed, uint32_t *to)
 		return 0;
 	}
 	if (!cJSON_IsString(v))
-		return tmap_error(m, e->field, "has to be a name or a number of the driver's");
+		return tmap_error(m, e->field, "must be a name or a number of the CUDA driver API");
 	s = strncmp(v->valuestring, e->prefix, skip) ? v->valuestring : v->valuestring + skip;
 	for (int k = 0; k < e->n; k++)
 		if (!strcmp(s, e->name[k]) || (e == &types && !strcmp(s, short_types[k]))) {
@@ -183,7 +183,7 @@ own_buffer(TmapReader *m, const char *spec)
 		return status;
 	if (!own.buffer)
 		return tmap_error(m, "globalAddress",
-		             "wants @FILE.npy, zeros:TYPE:COUNT or the number of an argument");
+		             "must be @FILE.npy, zeros:TYPE:COUNT or the index of an argument");
 	m->a->npy = own.npy;
 	m->a->bytes = own.bytes;
 	m->a->ptr = own.ptr;
@@ -199,9 +199,9 @@ address(TmapReader *m)
 
 	if (!v)
 		return tmap_error(m, "globalAddress",
-		             "is missing: the number of the buffer argument that it maps");
+		             "is missing; set the index of the buffer argument that it maps");
 	if (off && !whole(off, 0, (int64_t)1 << 52, &byte))
-		return tmap_error(m, "globalOffset", "has to be a number of bytes from 0");
+		return tmap_error(m, "globalOffset", "must be a number of bytes from 0");
 	if (cJSON_IsString(v)) {
 		int status = own_buffer(m, v->valuestring);
 		m->d.address = m->a->ptr + (uint64_t)byte;
@@ -209,11 +209,11 @@ address(TmapReader *m)
 	}
 	if (!whole(v, 0, m->j->narg - 1, &i))
 		return cli_error(EXIT_INPUT,
-		                "%s: \"globalAddress\" wants the number of a buffer argument, 0 to %d",
+		                "%s: \"globalAddress\" must be the index of a buffer argument, 0 to %d",
 		                 m->path, m->j->narg - 1);
 	if (!m->j->arg[i].buffer || m->j->arg[i].tmap)
 		return cli_error(EXIT_INPUT,
-		                "%s: \"globalAddress\" is %lld, and argument %lld (%s) is no buffer",
+		                "%s: \"globalAddress\" is %lld, but argument %lld (%s) is not a buffer",
 		                 m->path, (long long)i, (long long)i, m->j->arg[i].text);
 	m->d.address = m->j->arg[i].ptr + (uint64_t)byte;
 	return 0;
@@ -231,7 +231,7 @@ box(TmapReader *m)
 	if (!d->im2col)
 		return sizes32(m, "boxDim", d->rank, d->box);
 	if (d->rank < 3)
-		return tmap_error(m, "tensorRank", "has to be 3, 4 or 5 for an im2col map");
+		return tmap_error(m, "tensorRank", "must be 3, 4 or 5 for an im2col map");
 	if ((status = corner(m, "pixelBoxLowerCorner", d->lower)) ||
 	    (status = corner(m, "pixelBoxUpperCorner", d->upper)) ||
 	    (status = number(m, "channelsPerPixel", &d->channels)))
@@ -284,11 +284,11 @@ no_others(const TmapReader *m)
 		while (i < CLI_COUNT(known) && strcmp(known[i], e->string))
 			i++;
 		if (i == CLI_COUNT(known))
-			return tmap_error(m, e->string, "is no field of a tensor map");
+			return tmap_error(m, e->string, "is not a field of a tensor map");
 	}
 	if (m->seen != cJSON_GetArraySize(m->root))
 		return cli_error(EXIT_INPUT,
-		                "%s: a field is given twice, or boxDim together with pixelsPerColumn",
+		                "%s: a field is set twice, or both boxDim and pixelsPerColumn are set",
 		                 m->path);
 	return 0;
 }
@@ -311,7 +311,7 @@ sim_read_tmap(SimJob *j, SimArg *a)
 		if (!status)
 			status = no_others(&m);
 	} else {
-		status = cli_error(EXIT_INPUT, "%s: no JSON object", m.path);
+		status = cli_error(EXIT_INPUT, "%s: not a JSON object", m.path);
 	}
 	cJSON_Delete(m.root);
 	if (!status && sim_tmap_encode(&a->map, &m.d, why, sizeof why) != SIM_OK)

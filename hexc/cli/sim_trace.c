@@ -168,7 +168,7 @@ read_stop(TraceOptions *t, const char *s)
 
 	if (!cli_int(colon ? cli_strndup(c, s, (size_t)(colon - s)) : s, &line) || line < 1 ||
 	    line > UINT32_MAX || !read_where(c, colon ? colon + 1 : NULL, &p->block, &p->warp))
-		return cli_error(EXIT_USAGE, "--break wants LINE[:BLOCK[,WARP]] of numbers, not '%s'", s);
+		return cli_error(EXIT_USAGE, "--break: expected LINE[:BLOCK[,WARP]] of numbers, got '%s'", s);
 	if (line > t->nline)
 		return cli_error(EXIT_USAGE, "--break %s: the file has %u lines", s, t->nline);
 	p->line = (uint32_t)line;
@@ -223,7 +223,7 @@ sim_read_trace(SimJob *j)
 	t->stop = cli_alloc(c, ((size_t)c->narg + 1) * sizeof *t->stop);
 	t->all = cli_has(c, CLI_trace);
 	if (t->all && !read_where(c, cli_get(c, CLI_trace), &t->block, &t->warp))
-		return cli_error(EXIT_USAGE, "--trace wants BLOCK[,WARP] of numbers from 0, not '%s'",
+		return cli_error(EXIT_USAGE, "--trace: expected BLOCK[,WARP] of numbers from 0, got '%s'",
 		                 cli_get(c, CLI_trace));
 	for (int i = 0; i < c->narg; i++) {
 		if (c->arg[i].opt == CLI_show)
@@ -253,7 +253,7 @@ sim_end_trace(const SimJob *j)
 
 	for (int i = 0; t && i < t->nstop; i++)
 		if (!t->stop[i].hit)
-			fprintf(stderr, "%s:%u:1: note: no warp came to this line%s\n", j->path,
+			fprintf(stderr, "%s:%u:1: note: no warp reached this line%s\n", j->path,
 			        t->stop[i].line,
-			        t->stop[i].block < 0 ? "" : " of the block and warp that --break names");
+			        t->stop[i].block < 0 ? "" : " of the block and warp of --break");
 }

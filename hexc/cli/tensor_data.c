@@ -72,9 +72,10 @@ tensor_check_type(const Tensor *t, const char *what)
 	if (t->npy.size == size && (kind == want || (want == 'b' && kind == 'u') || codes))
 		return 0;
 	if (what)
-		return cli_error(EXIT_INPUT, "%s is %s, but %s has %s: declare %s so, or name another tensor",
+		return cli_error(EXIT_INPUT, "%s is %s, but %s has %s; declare %s accordingly, or use "
+		                             "another tensor",
 		                 t->info.name, t->type->name, t->value.text, what, t->info.name);
-	return cli_error(EXIT_INPUT, "%s (%s) is %s, which is kept as %s%d in .npy; the file has %s%d",
+	return cli_error(EXIT_INPUT, "%s (%s) is %s, which is stored as %s%d in .npy; the file has %s%d",
 	                 t->info.name, t->value.text, t->type->name, kind_name(want), size * 8,
 	                 kind_name(kind), t->npy.size * 8);
 }
@@ -116,12 +117,13 @@ fill_codes(Tensor *t)
 			int64_t half = (most + 1) / 2;
 			x = x > 127 ? x - 256 : x;
 			if (x < -half || x >= half)
-				return cli_error(EXIT_INPUT, "%s (%s): element %lld is %lld, which is no %s",
+				return cli_error(EXIT_INPUT, "%s (%s): element %lld is %lld, which is out "
+				                             "of range for %s",
 				                 t->info.name, t->value.text, (long long)n, (long long)x,
 				                 t->type->name);
 		} else if (x > most) {
 			return cli_error(EXIT_INPUT,
-			                "%s (%s): element %lld is %lld, which is no code of %s",
+			                "%s (%s): element %lld is %lld, which is not a code of %s",
 			                 t->info.name, t->value.text, (long long)n, (long long)x,
 			                 t->type->name);
 		}
@@ -285,10 +287,10 @@ check_range(const Tensor *t)
 	if (v->kind == V_POSITIONS &&
 	    (t->type->kind != 'u' || t->type->bits > 2 || t->info.rank == 0 ||
 	     (t->type->bits == 2 && t->dim[t->info.rank - 1] % 2)))
-		return cli_error(EXIT_INPUT, "%s: positions are u2 in rows of even length, or u1",
+		return cli_error(EXIT_INPUT, "%s: positions must be u2 in rows of even length, or u1",
 		                 t->info.name);
 	return ok ? 0
-	          : cli_error(EXIT_INPUT, "%s is %s: %s does not fit", t->info.name, t->type->name,
+	          : cli_error(EXIT_INPUT, "%s is %s; %s is out of range", t->info.name, t->type->name,
 	                      v->text);
 }
 

@@ -31,7 +31,7 @@ scheme(Cli *c, const hexc_weight *w)
 		if (i == HEXC_PLANE_TABLE)
 			s = cli_printf(c, "%s, by a table of %" PRId64 " %s", s, p->cols, p->dtype);
 		else if (i == HEXC_PLANE_INDEX)
-			s = cli_printf(c, "%s, in order of an index", s);
+			s = cli_printf(c, "%s, permuted by an index", s);
 		else if (i == HEXC_PLANE_SCALE2 || i == HEXC_PLANE_OFFSET2)
 			s = p->cols == 1 && w->n > 1
 			            ? cli_printf(c, "%s * %s", s, p->dtype)
@@ -178,7 +178,7 @@ save(Cli *c, const hexc_file *f, const char *spec)
 	int plane, code, status;
 
 	if (!eq || eq == spec || !eq[1])
-		return cli_error(EXIT_USAGE, "--save %s: NAME=FILE.npy or NAME:PLANE=FILE.npy is wanted",
+		return cli_error(EXIT_USAGE, "--save %s: expected NAME=FILE.npy or NAME:PLANE=FILE.npy",
 		                 spec);
 	name = cli_strndup(c, spec, (size_t)(eq - spec));
 	plane = held_plane(name);

@@ -409,7 +409,7 @@ struct Kernel {
 	int nassume;
 	int warps;        /* consumer warps, per consumer group */
 	int teams;        /* number of consumer groups; 1 without `roles` */
-	int helpers;      /* producer warps; 0 without `roles` */
+	int producer_warps;      /* producer warps; 0 without `roles` */
 	Schedule schedule; /* requested; `roles` written in the program are unaffected */
 	bool made_roles;  /* a pass created an O_roles, which may be gone: see kernel_roles */
 	const char *after; /* the last pass that the driver ran; NULL: none */

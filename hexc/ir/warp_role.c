@@ -16,7 +16,7 @@ kernel_roles(const Kernel *k)
 int
 kernel_warps(const Kernel *k)
 {
-	return k->warps * k->teams + k->helpers;
+	return k->warps * k->teams + k->producer_warps;
 }
 
 int
@@ -61,7 +61,7 @@ op_warps(const Op *o)
 	const Kernel *k = o->parent->kernel;
 
 	switch (op_role(o)) {
-	case ROLE_PRODUCER: return k->helpers;
+	case ROLE_PRODUCER: return k->producer_warps;
 	case ROLE_CONSUMER: return k->warps;
 	case ROLE_ALL: break;
 	}

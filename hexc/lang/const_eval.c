@@ -57,13 +57,13 @@ check_fits(Lower *l, const LoweredValue *c, DType d, Src src)
 	if (c->kind == VK_none)
 		return false;
 	if (pred && c->kind != VK_bool) {
-		diag_error(l->diag, src, "%s is no bool: write true, false or a comparison",
+		diag_error(l->diag, src, "%s is not a bool; write true, false or a comparison",
 		           check_describe(l, c));
 		return false;
 	}
 	if (!pred && c->kind == VK_bool) {
 		diag_error(l->diag, src,
-		           "%s is a bool where a number of type %s is needed: write where(%s, 1, 0)",
+		           "%s is a bool, but a number of type %s is required; write where(%s, 1, 0)",
 		           check_describe(l, c), name, check_describe(l, c));
 		return false;
 	}
@@ -74,7 +74,7 @@ check_fits(Lower *l, const LoweredValue *c, DType d, Src src)
 	if (pred)
 		return true;
 	if (flt && !isinf(const_double(c)) && isinf(num_round(d, const_double(c)))) {
-		diag_error(l->diag, src, "%s is too large for %s: write `inf` if infinity is meant",
+		diag_error(l->diag, src, "%s is too large for %s; write `inf` for infinity",
 		           check_describe(l, c), name);
 		return false;
 	}
@@ -107,15 +107,15 @@ const_unary(Lower *l, TileToken op, Src src, LoweredValue x)
 			return value_flt(-x.f);
 		if (x.kind == VK_int)
 			return x.i == INT64_MIN ? const_error(l, src, too_big) : value_int(-x.i);
-		return const_error(l, src, "a bool has no negative: write `!`");
+		return const_error(l, src, "unary `-` is not defined on bool; write `!`");
 	case TK_bang:
 		if (x.kind == VK_bool)
 			return value_bool(!x.i);
-		return const_error(l, src, "`!` needs a condition: compare the number with 0");
+		return const_error(l, src, "`!` requires a condition; compare the number with 0");
 	default:
 		if (x.kind == VK_int)
 			return value_int(~x.i);
-		return const_error(l, src, "`~` needs an integer");
+		return const_error(l, src, "`~` requires an integer");
 	}
 }
 
@@ -144,13 +144,13 @@ int_binary(Lower *l, TileToken op, Src src, int64_t x, int64_t y)
 	case TK_shl:
 	case TK_shr:
 		if (y < 0 || y > 62)
-			return const_error(l, src, "a shift of a constant is by 0 to 62 bits");
+			return const_error(l, src, "a shift of a constant must be by 0 to 62 bits");
 		if (op == TK_shl)
 			over = __builtin_mul_overflow(x, (int64_t)1 << y, &r);
 		else
 			r = x < 0 ? ~(~x >> y) : x >> y;
 		break;
-	default: return const_error(l, src, "`&&` and `||` need conditions: compare the number with 0");
+	default: return const_error(l, src, "`&&` and `||` require conditions; compare the number with 0");
 	}
 	return over ? const_error(l, src, too_big) : value_int(r);
 }
@@ -163,7 +163,7 @@ flt_binary(Lower *l, TileToken op, Src src, double x, double y)
 	case TK_minus: return value_flt(x - y);
 	case TK_star: return value_flt(x * y);
 	case TK_slash: return value_flt(x / y);
-	default: return const_error(l, src, "the operator needs integers");
+	default: return const_error(l, src, "the operator requires integers");
 	}
 }
 
@@ -178,7 +178,7 @@ bool_binary(Lower *l, TileToken op, Src src, bool x, bool y)
 	case TK_ne:
 	case TK_caret: return value_bool(x != y);
 	case TK_eq: return value_bool(x == y);
-	default: return const_error(l, src, "the operator needs numbers, not conditions");
+	default: return const_error(l, src, "the operator requires numbers, not conditions");
 	}
 }
 
@@ -205,8 +205,7 @@ const_binary(Lower *l, TileToken op, Src src, LoweredValue x, LoweredValue y)
 	if (x.kind == VK_bool && y.kind == VK_bool)
 		return bool_binary(l, op, src, x.i != 0, y.i != 0);
 	if (x.kind == VK_bool || y.kind == VK_bool)
-		return const_error(l, src, "the operator joins a condition and a number: compare the "
-		                           "number first");
+		return const_error(l, src, "operands are a condition and a number; compare the number first");
 	o = order(&x, &y);
 	switch (op) {
 	case TK_lt: return value_bool(o == -1);

@@ -25,12 +25,12 @@ lower_check_fns(Unit *u, const File *file)
 		                                                                 : NULL;
 
 		if (is)
-			diag_error(u->diag, f->src, "`%s` is %s: choose another name", f->name, is);
+			diag_error(u->diag, f->src, "`%s` is %s; choose another name", f->name, is);
 		for (const FnDecl *g = file->fn; g != f; g = g->next) {
 			if (strcmp(f->name, g->name) != 0)
 				continue;
-			diag_error(u->diag, f->src, "there are two functions `%s`: rename one", f->name);
-			diag_note(u->diag, g->src, "the first one");
+			diag_error(u->diag, f->src, "redefinition of function `%s`; rename one", f->name);
+			diag_note(u->diag, g->src, "first definition is here");
 			break;
 		}
 	}
@@ -53,8 +53,8 @@ check_body(Lower *l, const FnDecl *f, const Stmt *s)
 		if (s->kind == ST_return || s->kind == ST_static_assert ||
 		    (s->kind == ST_let && !s->is_var && !s->type.given))
 			continue;
-		diag_error(l->diag, s->src, "`%s` is called for %s: there, a function may hold `let`, "
-		                            "`static_assert` and `return` only",
+		diag_error(l->diag, s->src, "`%s` is called in %s; a function called there may only "
+		                            "contain `let`, `static_assert` and `return`",
 		           f->name, l->what);
 		return false;
 	}
@@ -88,7 +88,7 @@ call(Lower *l, const FnDecl *f, Src src, const LoweredValue *arg, int want, Lowe
 	if (l->diag->nerror != errors) {
 		diag_note(l->diag, src, "in this call of `%s`", f->name);
 	} else if (!gives(f, frame.nresult, want)) {
-		diag_error(l->diag, src, "`%s` returns %d value%s, but %d %s wanted here", f->name,
+		diag_error(l->diag, src, "`%s` returns %d value%s, but %d %s expected here", f->name,
 		           frame.nresult, frame.nresult == 1 ? "" : "s", want, want == 1 ? "is" : "are");
 		if (!f->prelude)
 			diag_note(l->diag, f->src, "`%s` is declared here", f->name);
@@ -157,7 +157,7 @@ lower_fn_parts(Lower *l, const Expr *e, int n, LoweredValue *out)
 		return lower_scan(l, e, n, out);
 	if (lower_expr(l, e).kind != VK_none)
 		diag_error(l->diag, e->src,
-		           "several values come from a call of a function: `%s` is one value",
+		           "only a function call yields several values, but `%s` is one value",
 		           check_text(l, e, "this"));
 	for (int i = 0; i < n; i++)
 		out[i] = value_none();
@@ -212,10 +212,10 @@ lower_static_assert(Lower *l, const Stmt *s)
 	l->mode = mode;
 	l->what = what;
 	if (v.kind == VK_bool && !v.i)
-		diag_error(l->diag, s->value->src, "%s%s`%s` does not hold", s->text ? s->text : "",
+		diag_error(l->diag, s->value->src, "%s%s`%s` is false", s->text ? s->text : "",
 		           s->text ? ": " : "", check_text(l, s->value, "the condition"));
 	else if (v.kind != VK_bool && v.kind != VK_none)
 		diag_error(l->diag, s->value->src,
-		           "the condition of a static_assert is true or false, not %s",
+		           "the condition of a static_assert must be a bool, not %s",
 		           check_describe(l, &v));
 }

@@ -43,7 +43,7 @@ tok_name(TileToken k)
 	case TK_name: return "a name";
 	case TK_int:
 	case TK_float: return "a number";
-	case TK_string: return "a text in quotes";
+	case TK_string: return "a string literal";
 	default: break;
 	}
 	return i < (int)COUNT_OF(quoted) ? quoted[i] : punct[i - (int)COUNT_OF(quoted)].quoted;
@@ -219,12 +219,13 @@ lex_number(Lexer *l)
 		flt = false;
 	} else if (!flt && !int_value(l, digits, base, &i)) {
 		diag_error(l->diag, src_from(l, at),
-		           "the number is larger than 9223372036854775807, the largest integer: make "
-		           "larger ones of two, `u64(0x89abcdef) << 32 | 0x01234567`");
+		           "the number exceeds 9223372036854775807, the largest integer; combine two, as "
+		           "in `u64(0x89abcdef) << 32 | 0x01234567`");
 	}
 	f = flt ? float_value(l, at) : 0;
 	if (isinf(f))
-		diag_error(l->diag, src_from(l, at), "the number is larger than any f64: `inf` is infinity");
+		diag_error(l->diag, src_from(l, at), "the number exceeds the range of f64; `inf` is "
+		                                     "infinity");
 	t = push(l, flt ? TK_float : TK_int, at);
 	if (flt)
 		t->u.f = f;
@@ -263,12 +264,12 @@ lex_unknown(Lexer *l)
 		l->at++;
 	while (peek(l, 0) >= 0x80 && c >= 0x80);
 	if (c == 0)
-		diag_error(l->diag, src_from(l, at), "a NUL byte: the source must be plain text");
+		diag_error(l->diag, src_from(l, at), "NUL byte in the source; it must be plain text");
 	else if (c >= 0x80)
 		diag_error(l->diag, src_from(l, at),
 		           "non-ASCII byte 0x%02x is only allowed in comments", (unsigned)c);
 	else if (c < ' ' || c == 127)
-		diag_error(l->diag, src_from(l, at), "control character 0x%02x: remove it", (unsigned)c);
+		diag_error(l->diag, src_from(l, at), "control character 0x%02x; remove it", (unsigned)c);
 	else
 		diag_error(l->diag, src_from(l, at), "`%c` is not part of the language%s", c,
 		           foreign_operator(l->arena, l->s + at, 1));

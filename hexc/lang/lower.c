@@ -59,15 +59,15 @@ sym_add(Lower *l, const char *name, SymKind kind, Src src, LoweredValue v)
 	Sym *s = NEW(l->arena, Sym);
 
 	if (old) {
-		diag_error(l->diag, src, "`%s` is declared already: choose another name", name);
+		diag_error(l->diag, src, "`%s` is already declared; choose another name", name);
 		if (old->src.line)
 			diag_note(l->diag, old->src, "`%s` is declared here", name);
 	} else if (kind == SY_const && dtype_find(name, strlen(name)) != D_COUNT) {
 		/* constants may be element types, so their names would be ambiguous */
 		diag_error(l->diag, src,
-		           "`%s` is an element type, a word of the language: choose another name", name);
+		           "`%s` is an element type; choose another name", name);
 	} else if (strcmp(name, "block") == 0 || strcmp(name, "inf") == 0) {
-		diag_error(l->diag, src, "`%s` is built in: choose another name", name);
+		diag_error(l->diag, src, "`%s` is a built-in name; choose another name", name);
 	}
 	s->depth = l->scope ? l->scope->depth + 1 : 1;
 	if (s->depth > NAMES_MAX) {
@@ -176,7 +176,7 @@ check_kernels(Unit *u, const KernelDecl *first, const char *only)
 			if (strcmp(e->name, d->name) != 0)
 				continue;
 			diag_error(u->diag, d->src, "redefinition of kernel `%s`", d->name);
-			diag_note(u->diag, e->src, "the first one");
+			diag_note(u->diag, e->src, "first definition is here");
 			break;
 		}
 	}
@@ -200,7 +200,7 @@ check_define(Unit *u, const KernelDecl *first, const char *only, const char *nam
 			text_printf(&names, "%s%s", names.n ? ", " : "", c->name);
 		}
 	}
-	diag_error(u->diag, (Src){ 0 }, "there is no constant `%s` to set: the program has %s", name,
+	diag_error(u->diag, (Src){ 0 }, "no constant `%s` to set; the program has %s", name,
 	           names.n ? names.s : "none");
 }
 

@@ -439,7 +439,7 @@ void lower_kernel_body(Lower *l, const Stmt *s);
 const Sym *lower_first_assigned(Lower *l, const Stmt *s);
 /* Returns the assigned variable; NULL after a report. */
 Sym *lower_find_var(Lower *l, const Expr *e);
-/* May the tensor behind a memory view be read, written? Reports. */
+/* May the tensor of a memory view be read, written? Reports. */
 bool lower_check_read(Lower *l, Operand o);
 bool lower_check_written(Lower *l, const Expr *e, const Val *view);
 

@@ -118,7 +118,8 @@ check_now(Lower *l, const Expr *e)
 		diag_error(l->diag, e->src, "the constants do not satisfy `assume %s`%s",
 		           check_text(l, e, "..."), t.n ? t.s : "");
 	} else if (v.kind != VK_bool && v.kind != VK_none) {
-		diag_error(l->diag, e->src, "an assumption is a condition, not %s", check_describe(l, &v));
+		diag_error(l->diag, e->src, "an assumption must be a condition, not %s",
+		           check_describe(l, &v));
 	}
 }
 
@@ -156,7 +157,8 @@ lower_assume(Lower *l, const Expr *e)
 
 		VEC_PUSH(l->arena, l->k->assume, l->k->nassume, l->assume_cap, as);
 	} else if (v.kind != VK_none) {
-		diag_error(l->diag, e->src, "an assumption is a condition, not %s", check_describe(l, &v));
+		diag_error(l->diag, e->src, "an assumption must be a condition, not %s",
+		           check_describe(l, &v));
 	}
 }
 

@@ -16,7 +16,7 @@ check_tiles(Lower *l, const Stmt *s, const char *what, Operand x, Operand y, Spa
 		return false;
 	if (x.v.kind != VK_view || x.v.v->type.space != from || y.v.kind != VK_view ||
 	    y.v.v->type.space != to) {
-		diag_error(l->diag, s->src, "async %s goes from %s to %s, not from %s to %s", what,
+		diag_error(l->diag, s->src, "async %s copies from %s to %s, not from %s to %s", what,
 		           from == S_global ? "a slice of a tensor" : "a shared tile",
 		           to == S_global ? "a slice of a tensor" : "a shared tile",
 		           check_describe(l, &x.v), check_describe(l, &y.v));
@@ -54,7 +54,7 @@ lower_copy(Lower *l, const Stmt *s)
 	o = op_new(l->b, NULL, O_copy, s->src, s->slot ? 4 : 2, in, 0, NULL);
 	IMM_SET(o, async, s->slot ? COPY_BARRIER : COPY_GROUP);
 	if (s->slot)
-		lower_check_role(l, o, "an `async copy` with a barrier");
+		lower_check_role(l, o, "an `async copy` with an mbarrier");
 	if (s->target->kind == EX_name && dst.v.v->def->parent == l->b)
 		lower_tile_edges(l, &sym_find(l, s->target->name)->val, &src.v);
 }
@@ -164,8 +164,8 @@ lower_async_dot(Lower *l, const Stmt *s)
 	if (!sym || e->kind != EX_call || strcmp(e->name, "dot") != 0 || e->narg != 2 ||
 	    (s->op != TK_assign && s->op != TK_addeq)) {
 		diag_error(l->diag, s->src,
-		           "an async product is written `acc += async dot(a, b);`, or with `=`, where "
-		           "`acc` is a variable");
+		           "write an async dot as `acc += async dot(a, b);`, or with `=`, where `acc` is a "
+		           "variable");
 		return;
 	}
 	if (!async_factor(l, e, 0, &o[0], &turned) || !async_factor(l, e, 1, &o[1], &turned))
@@ -196,7 +196,8 @@ lower_wait(Lower *l, const Stmt *s)
 	if (!lower_const_int(l, s->value, "the number of groups that may stay in flight", &n))
 		return;
 	if (n < 0 || n > most) {
-		diag_error(l->diag, s->value->src, "wait %lld: 0 to %lld groups may stay in flight",
+		diag_error(l->diag, s->value->src, "wait %lld is out of range: 0 to %lld groups may stay "
+		                                   "in flight",
 		           (long long)n, (long long)most);
 		return;
 	}

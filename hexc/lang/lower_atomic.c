@@ -73,9 +73,9 @@ check_target(Lower *l, const Expr *e, const LoweredValue *v)
 		const char *mend = "";
 
 		if (v->kind == VK_view && e->arg[0]->kind == EX_name)
-			mend = arena_printf(l->arena, ": say which, `%s[0 :+ 16]`", e->arg[0]->name);
+			mend = arena_printf(l->arena, "; select a slice, `%s[0 :+ 16]`", e->arg[0]->name);
 		else if (value_is_tile(v))
-			mend = ": keep it in shared memory, `let x: shared = ..`";
+			mend = "; keep it in shared memory, `let x: shared = ..`";
 		diag_error(l->diag, e->arg[0]->src,
 		           "`%s` updates a slice of a tensor or shared tile, not %s%s", e->name,
 		           check_describe(l, v), mend);
@@ -83,20 +83,20 @@ check_target(Lower *l, const Expr *e, const LoweredValue *v)
 	}
 	p = val_param(l->k, view_root(v->v));
 	if (p && (!p->written || !p->read)) {
-		diag_error(l->diag, e->arg[0]->src, "`%s` reads and writes: declare tensor `%s` `inout`",
+		diag_error(l->diag, e->arg[0]->src, "`%s` reads and writes; declare tensor `%s` `inout`",
 		           e->name, name);
 		return false;
 	}
 	if (is_logic(kind_of(e->name)) && dtype_info[v->v->type.dtype].kind == K_flt) {
 		diag_error(l->diag, e->arg[0]->src,
-		           "`%s` of %s: it combines bits of integers, keep `%s` in i32 or u32", e->name,
+		           "`%s` is only defined on integers, not on %s; keep `%s` in i32 or u32", e->name,
 		           dtype_info[v->v->type.dtype].name, name);
 		return false;
 	}
 	if (v->v->type.dtype != D_bool && dtype_info[v->v->type.dtype].use == U_any)
 		return check_words(l, e, view_root(v->v));
 	diag_error(l->diag, e->arg[0]->src,
-	           "`%s` of %s: it has no arithmetic, keep `%s` in i32 or f32", e->name,
+	           "`%s` is not defined on %s, which has no arithmetic; keep `%s` in i32 or f32", e->name,
 	           dtype_info[v->v->type.dtype].name, name);
 	return false;
 }
@@ -108,7 +108,7 @@ check_count(Lower *l, const Expr *e, StoreKind kind)
 
 	if (e->narg == (cas ? 3 : 2))
 		return true;
-	diag_error(l->diag, e->src, "`%s` has %d argument%s: write %s(T[slice], x%s)", e->name, e->narg,
+	diag_error(l->diag, e->src, "`%s` has %d argument%s; write %s(T[slice], x%s)", e->name, e->narg,
 	           e->narg == 1 ? "" : "s", e->name, cas ? ", expected" : "");
 	return false;
 }

@@ -56,11 +56,12 @@ check_float(Lower *l, const Prelude *p, DType d, const Operand *o)
 
 	if (dtype_info[d].use != U_any || dtype_info[d].kind != K_flt)
 		diag_error(l->diag, o->e->src,
-		           "`%s` is of floats, not of %s: cast first, as in `%s(f32(%s))`", p->name,
+		           "`%s` is only defined on floats, not on %s; cast first, as in `%s(f32(%s))`",
+		           p->name,
 		           dtype_info[d].name, p->name, text);
 	else if (p->kind == PRELUDE_single && d == D_f64)
 		diag_error(l->diag, o->e->src,
-		           "there is no `%s` of f64: cast to f32 first, as in `f64(%s(f32(%s)))`", p->name,
+		           "`%s` is not defined on f64; cast to f32 first, as in `f64(%s(f32(%s)))`", p->name,
 		           p->name, text);
 	else
 		return true;
@@ -73,7 +74,8 @@ check_number(Lower *l, const Prelude *p, DType d, const Operand *o)
 	if (dtype_info[d].use == U_any && d != D_bool)
 		return true;
 	diag_error(l->diag, o->e->src,
-	           "`%s` is of types with arithmetic, not of %s: cast first, as in `%s(%s)`", p->name,
+	           "`%s` is only defined on types with arithmetic, not on %s; cast first, as in `%s(%s)`",
+	           p->name,
 	           dtype_info[d].name, dtype_info[d].kind == K_flt ? "f16" : "i32",
 	           check_text(l, o->e, "x"));
 	return false;
@@ -89,7 +91,8 @@ check_words(Lower *l, const Prelude *p, int n, Operand *o)
 		if (o[i].v.kind == VK_int)
 			continue;
 		if (d == D_COUNT || (dtype_info[d].kind != K_sint && dtype_info[d].kind != K_uint)) {
-			diag_error(l->diag, o[i].e->src, "`%s` is of integers, not of %s", p->name,
+			diag_error(l->diag, o[i].e->src, "`%s` is only defined on integers, not on %s",
+			           p->name,
 			           check_describe(l, &o[i].v));
 			return false;
 		}
@@ -109,8 +112,8 @@ check_joined(Lower *l, const Prelude *p, const Expr *e, int n, Operand *o, DType
 			first = &o[i];
 	if (!first) {
 		diag_error(l->diag, e->src,
-		           "`%s` has no compile-time form for these arguments: give one a type, as in "
-		           "f32(%s)",
+		           "`%s` cannot be evaluated at compile time for these arguments; give one a type, "
+		           "as in f32(%s)",
 		           p->name, check_text(l, o[0].e, "..."));
 		return false;
 	}
@@ -170,7 +173,7 @@ lower_prelude_expr(Lower *l, const Expr *e, int want, LoweredValue *out)
 	for (int i = 0; i < want; i++)
 		out[i] = value_none();
 	if (e->narg != p->args) {
-		diag_error(l->diag, e->src, "`%s` has %d argument%s: write %s", e->name, e->narg,
+		diag_error(l->diag, e->src, "`%s` has %d argument%s; write %s", e->name, e->narg,
 		           e->narg == 1 ? "" : "s", p->usage);
 		return false;
 	}

@@ -166,7 +166,7 @@ lower_cast(Lower *l, const Expr *e, DType d)
 	Type t;
 
 	if (e->narg != 1) {
-		diag_error(l->diag, e->src, "a cast takes one value: `%s(x)`", e->name);
+		diag_error(l->diag, e->src, "a cast has one operand, as in `%s(x)`", e->name);
 		return value_none();
 	}
 	x = lower_operand(l, e->arg[0]);
@@ -176,7 +176,7 @@ lower_cast(Lower *l, const Expr *e, DType d)
 	if (value_is_const(&x.v)) {
 		if (x.v.kind == VK_flt && dtype_info[d].kind != K_flt)
 			diag_error(l->diag, e->src,
-			           "%s cannot be cast to %s at compile time: write an integer",
+			           "%s cannot be cast to %s at compile time; write an integer",
 			           check_describe(l, &x.v), e->name);
 		else if (check_fits(l, &x.v, d, e->src))
 			return value_of(put_const(l, &x.v, type_scalar(d), e->src));
@@ -205,8 +205,8 @@ lower_bitcast(Lower *l, const Expr *e)
 	if (x.v.kind == VK_none || !check_mode(l, MODE_BODY, e->src, "a bitcast"))
 		return value_none();
 	if (d == D_COUNT) {
-		diag_error(l->diag, e->arg[1]->src, "the second argument of `bitcast` is an element type: "
-		                                    "bitcast(x, i32)");
+		diag_error(l->diag, e->arg[1]->src, "the second argument of `bitcast` must be an element "
+		                                    "type, as in bitcast(x, i32)");
 		return value_none();
 	}
 	if (value_is_const(&x.v)) {
@@ -219,8 +219,8 @@ lower_bitcast(Lower *l, const Expr *e)
 		return x.v;
 	if (!dtype_has_pattern(t.dtype) || !dtype_has_pattern(d) ||
 	    dtype_info[t.dtype].bits != dtype_info[d].bits) {
-		diag_error(l->diag, e->src, "`bitcast` from %s to %s: their bits differ in number or "
-		                            "meaning, choose a type of %d bits or write the cast `%s(x)`",
+		diag_error(l->diag, e->src, "cannot `bitcast` %s to %s, which have different sizes or "
+		                            "kinds; use a type of %d bits, or the cast `%s(x)`",
 		           dtype_info[t.dtype].name, dtype_info[d].name, dtype_info[t.dtype].bits,
 		           dtype_info[d].name);
 		check_declared(l, e->src, 1, &x);
@@ -252,7 +252,7 @@ lower_elementwise(Lower *l, const Expr *e, OpCode code)
 		if (const_call(l, code, e->src, e->narg, o, &r))
 			return r;
 		diag_error(l->diag, e->src,
-		           "`%s` has no compile-time form for these arguments: give one a type, "
+		           "`%s` cannot be evaluated at compile time for these arguments; give one a type, "
 		           "as in f32(%s)",
 		           e->name, check_text(l, o[0].e, "..."));
 		return value_none();
@@ -388,10 +388,10 @@ lower_where(Lower *l, const Expr *e)
 	if (o[0].v.kind == VK_bool)
 		return o[o[0].v.i ? 1 : 2].v;
 	if (o[0].v.kind != VK_val || o[0].v.v->type.dtype != D_bool) {
-		diag_error(l->diag, o[0].e->src, "the first argument of `%s` is a condition, not %s%s",
+		diag_error(l->diag, o[0].e->src, "the first argument of `%s` must be a condition, not %s%s",
 		           e->name, check_describe(l, &o[0].v),
 		           o[0].v.kind == VK_val && !dtype_is_narrow(o[0].v.v->type.dtype)
-		                   ? arena_printf(l->arena, ": write `%s != 0`", check_text(l, o[0].e, "x"))
+		                   ? arena_printf(l->arena, "; write `%s != 0`", check_text(l, o[0].e, "x"))
 		                   : "");
 		return value_none();
 	}
@@ -550,7 +550,7 @@ call_builtin(Lower *l, const Builtin *b, const Expr *e)
 {
 	if (e->narg >= b->min && e->narg <= b->max)
 		return b->fn ? b->fn(l, e) : lower_elementwise(l, e, b->code);
-	diag_error(l->diag, e->src, "`%s` has %d argument%s: write %s", e->name, e->narg,
+	diag_error(l->diag, e->src, "`%s` has %d argument%s; write %s", e->name, e->narg,
 	           e->narg == 1 ? "" : "s", b->usage);
 	return value_none();
 }

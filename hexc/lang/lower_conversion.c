@@ -244,7 +244,8 @@ lower_load_tile(Lower *l, Operand o)
 		return value_none();
 	p = root_param(l, o.v.v);
 	if (p && !p->read) {
-		diag_error(l->diag, o.e->src, "`%s` is only written: declare it `inout` to read it", p->name);
+		diag_error(l->diag, o.e->src, "`%s` is an output and cannot be read; declare it `inout`",
+		           p->name);
 		return value_none();
 	}
 	t = o.v.v->type;
@@ -300,8 +301,9 @@ shape_error(Lower *l, Src src, const Operand *x, const Operand *y)
 	const char *fix = "";
 
 	if (a->rank == 2 && b->rank == 2 && a->shape[0] == b->shape[1] && a->shape[1] == b->shape[0])
-		fix = arena_printf(l->arena, ", or transpose one: `%s.T`", check_text(l, y->e, "(...)"));
-	diag_error(l->diag, src, "shapes %s (%s) and %s (%s) do not fit: extents must be equal or 1%s",
+		fix = arena_printf(l->arena, ", or transpose one, as in `%s.T`",
+		                   check_text(l, y->e, "(...)"));
+	diag_error(l->diag, src, "shapes of %s (%s) and %s (%s) do not match: extents must be equal or 1%s",
 	           check_describe(l, &x->v), check_text(l, x->e, "left"), check_describe(l, &y->v),
 	           check_text(l, y->e, "right"), fix);
 	check_declared(l, src, 1, x);
@@ -391,7 +393,7 @@ lower_to_type(Lower *l, Operand o, Type t, Src src, const char *what)
 		return NULL;
 	got = o.v.v->type;
 	if (got.dtype != t.dtype) {
-		diag_error(l->diag, o.e->src, "%s is %s but `%s` is %s: write `%s(%s)`", what,
+		diag_error(l->diag, o.e->src, "%s is %s but `%s` is %s; write `%s(%s)`", what,
 		           dtype_info[t.dtype].name, check_text(l, o.e, "the value"),
 		           dtype_info[got.dtype].name, dtype_info[t.dtype].name,
 		           check_text(l, o.e, "..."));
@@ -405,7 +407,7 @@ lower_to_type(Lower *l, Operand o, Type t, Src src, const char *what)
 		LoweredValue want = { .kind = VK_val, .v = NEW(l->arena, Val) };
 
 		want.v->type = t;
-		diag_error(l->diag, o.e->src, "%s is %s but `%s` is %s: the shapes do not fit%s", what,
+		diag_error(l->diag, o.e->src, "%s is %s but `%s` is %s; the shapes do not match%s", what,
 		           check_describe(l, &want), check_text(l, o.e, "the value"),
 		           check_describe(l, &o.v),
 		           got.rank > t.rank && t.space == S_reg ? ", drop dimensions with reshape(x, ...)"
@@ -442,11 +444,10 @@ lower_to_index(Lower *l, Operand o, const char *what)
 		return put1(l, O_cast, e->src, o.v.v, type_index());
 	if (value_is_tile(&o.v))
 		diag_error(l->diag, e->src,
-		           "%s is a scalar, not a tile %s: take one element of a tensor that is only "
-		           "read, of a shared tile, or of a register tile that has a name, with an index in "
-		           "every dim",
+		           "%s must be a scalar, not a tile %s; index every dimension of a read-only "
+		           "tensor, a shared tile, or a named register tile to get one element",
 		           what, check_describe(l, &o.v));
 	else
-		diag_error(l->diag, e->src, "%s is an integer, not %s", what, check_describe(l, &o.v));
+		diag_error(l->diag, e->src, "%s must be an integer, not %s", what, check_describe(l, &o.v));
 	return NULL;
 }

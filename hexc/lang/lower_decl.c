@@ -101,7 +101,7 @@ shared_type(Lower *l, const Stmt *s, Operand *src, Type *t)
 {
 	if (src->v.kind != VK_view && !value_is_tile(&src->v)) {
 		diag_error(l->diag, s->value->src,
-		           "shared tile `%s` needs a tile or a shape, not %s", s->name,
+		           "shared tile `%s` requires a tile or a shape, not %s", s->name,
 		           check_describe(l, &src->v));
 		return false;
 	}
@@ -125,8 +125,8 @@ let_shared(Lower *l, const Stmt *s)
 
 	if (s->is_var) {
 		diag_error(l->diag, s->src,
-		           "shared tile `%s` is declared with `let` and written by slices, "
-		           "as in %s[...] = x",
+		           "shared tile `%s` must be declared with `let`; write slices of it, as in "
+		           "%s[...] = x",
 		           s->name, s->name);
 		return value_none();
 	}
@@ -136,8 +136,8 @@ let_shared(Lower *l, const Stmt *s)
 		if (s->type.shaped)
 			return (LoweredValue){ .kind = VK_view, .v = alloc(l, s, t) };
 		diag_error(l->diag, s->src,
-		           "shared tile `%s` has neither a type nor a value: write "
-		           "`let %s: shared f16[64, 64];`",
+		           "shared tile `%s` has neither a type nor a value; write `let %s: shared f16[64, "
+		           "64];`",
 		           s->name, s->name);
 		return value_none();
 	}
@@ -186,7 +186,7 @@ register_tile(Lower *l, const Stmt *s)
 		return value_none();
 	}
 	diag_error(l->diag, s->value->src,
-	           "register tile `%s` has no shape: write `%s: register f32[64, 64]`",
+	           "register tile `%s` has no shape; write `%s: register f32[64, 64]`",
 	           s->name, s->name);
 	return value_none();
 }
@@ -226,7 +226,8 @@ let_plain(Lower *l, const Stmt *s)
 			return one;
 	}
 	if (v.kind == VK_view && s->is_var) {
-		diag_error(l->diag, s->value->src, "say where the tile `%s` lives: `%s: register = ...`",
+		diag_error(l->diag, s->value->src, "missing memory space of tile `%s`; write `%s: register "
+		                                   "= ...`",
 		           s->name, s->name);
 		return value_none();
 	}
@@ -243,7 +244,7 @@ let_value(Lower *l, const Stmt *s, const Layout **pin)
 	if (t->space == S_shared)
 		return let_shared(l, s);
 	if (!s->value) {
-		diag_error(l->diag, s->src, "`%s` has no value: only shared tiles may start without one",
+		diag_error(l->diag, s->src, "`%s` has no initial value; only shared tiles may omit it",
 		           s->name);
 		return value_none();
 	}
@@ -253,7 +254,7 @@ let_value(Lower *l, const Stmt *s, const Layout **pin)
 		return let_plain(l, s);
 	if (t->shaped) {
 		diag_error(l->diag, t->src,
-		           "say where the tile `%s` lives: `register` or `shared` before the type",
+		           "missing memory space of tile `%s`; write `register` or `shared` before the type",
 		           s->name);
 		return value_none();
 	}

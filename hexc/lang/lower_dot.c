@@ -53,9 +53,9 @@ dot_mismatch(Lower *l, Src src, const Operand *o)
 		if (d[i] != to)
 			text_printf(&fix, "%s`%s(%s)`", fix.n ? " and " : "", dtype_info[to].name,
 			            check_text(l, o[i].e, "..."));
-	diag_error(l->diag, src, "%s is %s but %s is %s: write %s, which tensor cores multiply",
-	           check_quoted(l, &o[0], "the left side"), dtype_info[d[0]].name,
-	           check_quoted(l, &o[1], "the right side"), dtype_info[d[1]].name, fix.s);
+	diag_error(l->diag, src, "%s is %s but %s is %s; write %s, which tensor cores support",
+	           check_quoted(l, &o[0], "the left operand"), dtype_info[d[0]].name,
+	           check_quoted(l, &o[1], "the right operand"), dtype_info[d[1]].name, fix.s);
 	check_declared(l, src, 2, o);
 }
 
@@ -119,8 +119,8 @@ turned_words(Lower *l, const Operand *o)
 	Text t = { .arena = l->arena };
 
 	if (rank == 2)
-		return arena_printf(l->arena, ": write `%s.T`", x);
-	text_printf(&t, ": write `transpose(%s", x);
+		return arena_printf(l->arena, "; write `%s.T`", x);
+	text_printf(&t, "; write `transpose(%s", x);
 	for (int d = 0; d < rank; d++)
 		text_printf(&t, ", %d", d < rank - 2 ? d : 2 * rank - 3 - d);
 	text_printf(&t, ")`");
@@ -138,8 +138,8 @@ shape_fix(Lower *l, const Operand *a, const Operand *b)
 	/* Both run along one size, and the right one's columns along another: it is not transposed. */
 	if (columns && columns == rows && columns != edge_size(&b->v, kb + 1))
 		return arena_printf(l->arena,
-		                    ": dimension %d of what is on the right goes with the columns of the "
-		                    "left, both are %s: take %lld of it there",
+		                    "; dimension %d of the right operand pairs with the columns of the "
+		                    "left, both are %s; slice %lld of it there",
 		                    kb, columns->name ? columns->name : "one size", (long long)ta->shape[ka]);
 	if (ta->shape[ka] == tb->shape[kb + 1])
 		return turned_words(l, b);
@@ -192,7 +192,7 @@ dot_shape(Lower *l, const Expr *e, const Operand *a, const Operand *b)
 
 	if (ta->rank < 2 || tb->rank < 2) {
 		diag_error(l->diag, e->src,
-		           "`dot` multiplies matrices, or batches of them, but the operands are %s and %s",
+		           "`dot` requires matrices or batches of matrices, but the operands are %s and %s",
 		           check_describe(l, &a->v), check_describe(l, &b->v));
 		return false;
 	}
@@ -228,7 +228,7 @@ dot_acc(Lower *l, const Expr *e, const Operand *acc, Type t)
 	given = *acc;
 	given.v = lower_load(l, given);
 	if (given.v.kind == VK_val && given.v.v->type.dtype != t.dtype) {
-		diag_error(l->diag, e->src, "`%s` is %s but the `dot` accumulates in %s: write %s",
+		diag_error(l->diag, e->src, "`%s` is %s but the `dot` accumulates in %s; write %s",
 		           check_text(l, given.e, "the accumulator"), dtype_info[given.v.v->type.dtype].name,
 		           dtype_info[t.dtype].name,
 		           given.v.v->type.dtype == D_f16 && t.dtype == D_f32
@@ -285,8 +285,8 @@ lower_dot(Lower *l, const Expr *e, const Operand *acc)
 
 	if (e->narg > 3) {
 		diag_error(l->diag, e->src,
-		           "`dot` has %d arguments: write dot(a, b), dot(a, b, f16) or "
-		           "dot(a, b, accumulator)",
+		           "`dot` has %d arguments; write dot(a, b), dot(a, b, f16) or dot(a, b, "
+		           "accumulator)",
 		           e->narg);
 		return value_none();
 	}

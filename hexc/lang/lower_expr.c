@@ -38,14 +38,14 @@ static LoweredValue
 unknown_name(Lower *l, const Expr *e)
 {
 	if (strcmp(e->name, "block") == 0)
-		diag_error(l->diag, e->src, "`block` is no number: write block.x, block.y or block.z");
+		diag_error(l->diag, e->src, "`block` is not a number; write block.x, block.y or block.z");
 	else if (dtype_find(e->name, strlen(e->name)) != D_COUNT)
-		diag_error(l->diag, e->src, "`%s` is an element type: cast with `%s(...)`", e->name, e->name);
+		diag_error(l->diag, e->src, "`%s` is an element type; cast with `%s(...)`", e->name, e->name);
 	else if (lower_is_builtin(e->name) || lower_find_fn(l, e->name, e->src))
-		diag_error(l->diag, e->src, "`%s` is a function: call it with `%s(...)`", e->name, e->name);
+		diag_error(l->diag, e->src, "`%s` is a function; call it with `%s(...)`", e->name, e->name);
 	else
 		check_no_name(l, e->src, "", e->name,
-		              l->call ? "; a function sees its parameters only" : "");
+		              l->call ? "; a function can only use its parameters" : "");
 	return value_none();
 }
 
@@ -60,7 +60,7 @@ lower_name(Lower *l, const Expr *e)
 	if (!s)
 		return strcmp(e->name, "inf") == 0 ? value_flt(INFINITY) : unknown_name(l, e);
 	if (s->val.kind == VK_type) {
-		diag_error(l->diag, e->src, "`%s` is an element type: cast with `%s(...)`", e->name, e->name);
+		diag_error(l->diag, e->src, "`%s` is an element type; cast with `%s(...)`", e->name, e->name);
 		return value_none();
 	}
 	if (s->val.kind == VK_mbar) {
@@ -75,7 +75,7 @@ lower_name(Lower *l, const Expr *e)
 		return s->val;
 	if (l->mode == MODE_SHAPE && (s->kind == SY_scalar || s->kind == SY_tensor)) {
 		diag_error(l->diag, e->src,
-		           "`%s` is %s: a size in a shape must be a free name or an i64 parameter", e->name,
+		           "`%s` is %s; a size in a shape must be a free name or an i64 parameter", e->name,
 		           s->kind == SY_tensor ? "a tensor"
 		                                : arena_printf(l->arena, "of type %s",
 		                                               dtype_info[s->val.v->type.dtype].name));
@@ -108,7 +108,8 @@ lower_member(Lower *l, const Expr *e)
 			IMM_SET(v->def, axis, i);
 			return value_of(v);
 		}
-		diag_error(l->diag, e->src, "`block.%s`: a block has block.x, block.y and block.z", e->name);
+		diag_error(l->diag, e->src, "unknown member `block.%s`; a block has block.x, block.y and "
+		                            "block.z", e->name);
 		return value_none();
 	}
 	if (strcmp(e->name, "T") == 0)
@@ -181,7 +182,7 @@ check_op(Lower *l, const OpRule *r, Src src, const Operand *o, DType d)
 
 	if ((r->tok == TK_andand || r->tok == TK_oror) && d != D_bool) {
 		diag_error(l->diag, src,
-		           "`&&` and `||` join conditions, but `%s` is %s: compare it, as in `%s != 0`",
+		           "`&&` and `||` require conditions, but `%s` is %s; compare it, as in `%s != 0`",
 		           check_text(l, e, "the operand"), dtype_info[d].name, check_text(l, e, "x"));
 		return false;
 	}
@@ -261,7 +262,7 @@ lower_unary_op(Lower *l, TileToken op, Src src, Operand x)
 		return const_unary(l, op, src, x.v);
 	d = x.v.v->type.dtype;
 	if (op == TK_bang && d != D_bool) {
-		diag_error(l->diag, src, "`!` needs a condition, but `%s` is %s: compare it with 0",
+		diag_error(l->diag, src, "`!` requires a condition, but `%s` is %s; compare it with 0",
 		           check_text(l, x.e, "the operand"), dtype_info[d].name);
 		return value_none();
 	}
@@ -282,8 +283,8 @@ lower_expr(Lower *l, const Expr *e)
 	case EX_bool: return value_bool(e->i != 0);
 	case EX_name: return lower_name(l, e);
 	case EX_text:
-		diag_error(l->diag, e->src, "a text is no value: it stands in `print`, `assert` and "
-		                            "`static_assert`");
+		diag_error(l->diag, e->src, "a string is not a value; strings are only allowed in `print`, "
+		                            "`assert` and `static_assert`");
 		break;
 	case EX_unary: return lower_unary_op(l, e->op, e->src, lower_operand(l, e->arg[0]));
 	case EX_binary: return lower_binary(l, e);

@@ -168,8 +168,7 @@ lower_condition(Lower *l, const Expr *e)
 	if (!value_is_const(&c.v) && c.v.v->type.space == S_scalar && c.v.v->type.dtype == D_bool)
 		return c.v;
 	diag_error(l->diag, e->src,
-	           "the condition is %s, but all threads of a block decide "
-	           "alike: it must be a scalar bool%s",
+	           "the condition is %s, but must be a scalar bool, uniform over the block%s",
 	           check_describe(l, &c.v), value_is_tile(&c.v) ? ", or use where(c, a, b)" : "");
 	return value_none();
 }
@@ -184,7 +183,7 @@ check_step(Lower *l, const Stmt *s, const Val *v, int64_t *step)
 		return true;
 	if (*step != 0 && *step != INT64_MIN)
 		return true;
-	diag_error(l->diag, s->step->src, "the step of a loop is a number but %lld", (long long)*step);
+	diag_error(l->diag, s->step->src, "invalid loop step %lld", (long long)*step);
 	return false;
 }
 
@@ -200,7 +199,7 @@ loop_stages(Lower *l, const Stmt *s, int64_t *n)
 		return false;
 	if (*n >= 1 && *n <= STAGES_MAX)
 		return true;
-	diag_error(l->diag, s->stages->src, "a pipeline has 1 to %d stages, not %lld", STAGES_MAX,
+	diag_error(l->diag, s->stages->src, "a pipeline must have 1 to %d stages, not %lld", STAGES_MAX,
 	           (long long)*n);
 	return false;
 }
@@ -322,7 +321,7 @@ lower_for(Lower *l, const Stmt *s)
 	Op *o;
 	bool ok;
 
-	in[0] = lower_index_value(l, s->lo, "the first value of a loop");
+	in[0] = lower_index_value(l, s->lo, "the start of a loop");
 	in[1] = lower_index_value(l, s->hi, "the end of a loop");
 	in[2] = s->step ? lower_index_value(l, s->step, "the step of a loop") : ir_const(l->b, NULL, 1);
 	ok = loop_stages(l, s, &stages) && in[0] && in[1] && in[2] && check_step(l, s, in[2], &step);
@@ -336,7 +335,7 @@ lower_for(Lower *l, const Stmt *s)
 	}
 	if (s->pipeline && leave.going)
 		diag_error(l->diag, s->src,
-		           "copies of a pipeline run ahead, so nothing leaves it early: write `for`");
+		           "a pipeline loop prefetches and cannot be left early; write `for`");
 	o = put_loop(l, s, in, from, &leave);
 	IMM_SET(o, loop, s->pipeline ? FOR_PIPELINE : FOR_PLAIN);
 	IMM_SET(o, stages, ok ? stages : s->pipeline);
@@ -430,7 +429,7 @@ why_not_left(const Lower *l, const Stmt *s)
 	if (s->kind != ST_return)
 		return l->leave && l->leave->loop ? NULL : "only allowed in a loop";
 	if (s->narg)
-		return "a kernel returns nothing: store to a tensor that is `out`";
+		return "a kernel returns no value; store to an `out` tensor";
 	for (const Leave *x = l->leave; x; x = x->outer)
 		if (x->roles)
 			return "`return` is not allowed in a role (the other role would deadlock); use `if`";
@@ -487,7 +486,8 @@ lower_leaving(Lower *l, const Stmt *s)
 		return false;
 	if (l->depth == DEPTH_MAX)
 		diag_error(l->diag, s->src,
-		           "more than %d statements that may leave stand one behind the other", DEPTH_MAX);
+		           "more than %d consecutive statements with `break`, `continue` or `return`",
+		           DEPTH_MAX);
 	if (l->depth >= DEPTH_MAX)
 		return true;
 	if (s->kind == ST_if && !s->other && always_leaves(s->body)) {

@@ -14,8 +14,8 @@ check_table(Lower *l, const Expr *e, const Operand *table, const Operand *index)
 	if (fit && t->shape[t->rank - 1] == n)
 		return true;
 	diag_error(l->diag, table->e->src,
-	           "the table for %s is %s: slice or reshape it to %lld elements in its last dimension, and "
-	           "before that nothing, or 1s and extents of the indices",
+	           "the table for %s is %s; slice or reshape it to %lld elements in its last dimension, "
+	           "with no preceding dimensions, or ones of extent 1 or of the indices' extents",
 	           check_describe(l, &index->v), check_describe(l, &table->v), (long long)n);
 	check_declared(l, e->src, 1, table);
 	return false;
@@ -34,14 +34,15 @@ lower_lookup(Lower *l, const Expr *e)
 	it = &dtype_info[index.v.v->type.dtype];
 	if (it->kind != K_uint || it->bits > 4) {
 		diag_error(l->diag, index.e->src,
-		           "the indices of a `lookup` are u1, u2, u3 or u4, not %s: write u4(%s)", it->name,
+		           "the indices of a `lookup` must be u1, u2, u3 or u4, not %s; write u4(%s)",
+		           it->name,
 		           check_text(l, index.e, "..."));
 		return value_none();
 	}
 	if (table.v.v->type.dtype == D_bool || dtype_info[table.v.v->type.dtype].bits > 32 ||
 	    dtype_info[table.v.v->type.dtype].bits < 8) {
 		diag_error(l->diag, table.e->src,
-		           "the elements of a table have 8 to 32 bits and are numbers, not %s: cast them",
+		           "the elements of a table must be numbers of 8 to 32 bits, not %s; cast them",
 		           dtype_info[table.v.v->type.dtype].name);
 		return value_none();
 	}

@@ -137,8 +137,8 @@ check_memory_type(Lower *l, const ParamDecl *d)
 
 	if (dtype_info[d->type.dtype].use == U_temp)
 		diag_error(l->diag, d->src,
-		           "`%s` cannot be %s, which is a type of intermediate values: declare f32 and "
-		           "cast, as in `%s(%s[...])`",
+		           "`%s` cannot be %s, which is only a type of intermediate values; declare f32 "
+		           "and cast, as in `%s(%s[...])`",
 		           d->name, name, name, d->name);
 }
 
@@ -150,7 +150,7 @@ tensor_type(Lower *l, const ParamDecl *d)
 
 	check_memory_type(l, d);
 	if (rank < 1 || rank > RANK_MAX) {
-		diag_error(l->diag, d->type.src, "tensor `%s` has %d dimensions: 1 to %d are possible",
+		diag_error(l->diag, d->type.src, "tensor `%s` has %d dimensions; 1 to %d are allowed",
 		           d->name, rank, RANK_MAX);
 		rank = rank < 1 ? 1 : RANK_MAX;
 	}
@@ -160,7 +160,7 @@ tensor_type(Lower *l, const ParamDecl *d)
 		shape[i] = -1;
 		if (lower_is_const(l, d->type.dim[i]) &&
 		    lower_const_int(l, d->type.dim[i], what, &shape[i]) && shape[i] < 1) {
-			diag_error(l->diag, d->type.dim[i]->src, "%s is %lld: it must be 1 or more", what,
+			diag_error(l->diag, d->type.dim[i]->src, "%s is %lld; must be at least 1", what,
 			           (long long)shape[i]);
 			shape[i] = 1;
 		}
@@ -180,25 +180,26 @@ declared_pack(Lower *l, const ParamDecl *d)
 
 	p->dtype = d->type.dtype;
 	if (!dtype_is_narrow(p->dtype))
-		diag_error(l->diag, d->pack_src, "`%s` is %s: elements of 1 to 8 bits can be packed", d->name,
+		diag_error(l->diag, d->pack_src, "`%s` is %s; only elements of 1 to 8 bits can be packed",
+		           d->name,
 		           name);
 	else if (!d->type.shaped || d->type.ndim < 2)
 		diag_error(l->diag, d->pack_src,
-		           "`%s` has no rows and columns to pack: tensors of two or more dimensions can be "
-		           "packed",
+		           "`%s` has no rows and columns to pack; only tensors of two or more dimensions "
+		           "can be packed",
 		           d->name);
 	else if (d->out && (d->in || !d->pack))
 		diag_error(l->diag, d->pack_src,
 		           "packed output `%s` needs an explicit pack, `out packed(\"..\")`; or write it unpacked and call hexc_pack()",
 		           d->name);
 	else if (d->nstride)
-		diag_error(l->diag, d->stride_src, "`%s` is packed: it has no strides", d->name);
+		diag_error(l->diag, d->stride_src, "`%s` is packed and cannot have strides", d->name);
 	else if (!d->pack)
 		return p;
 	else if (!pack_parse(l->arena, d->pack, strlen(d->pack), p, &why))
 		diag_error(l->diag, d->pack_src, "invalid pack: %s", why);
 	else if (p->dtype != d->type.dtype)
-		diag_error(l->diag, d->pack_src, "this is a pack of %s, but `%s` is %s",
+		diag_error(l->diag, d->pack_src, "the pack is for %s, but `%s` is %s",
 		           dtype_info[p->dtype].name, d->name, name);
 	else
 		return p;
@@ -228,7 +229,7 @@ declare(Lower *l, const ParamDecl *d)
 		           "scalar parameter `%s` cannot be `out`; declare a tensor, as in %s: out %s[1]",
 		           d->name, d->name, dtype_info[d->type.dtype].name);
 	if (d->nstride)
-		diag_error(l->diag, d->stride_src, "scalar `%s` has no strides", d->name);
+		diag_error(l->diag, d->stride_src, "scalar `%s` cannot have strides", d->name);
 	check_memory_type(l, d);
 	set_arg(l, p, type_scalar(d->type.dtype));
 	sym_add(l, d->name, p->kind == P_size ? SY_size : SY_scalar, d->src, value_of(p->val));

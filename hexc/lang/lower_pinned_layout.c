@@ -52,14 +52,14 @@ right_shape(const Pin *p)
 	const Layout *l = p->layout;
 
 	if (l->ndim != p->t->rank)
-		return pin_error(p, "it has %d dimensions, but the tile is %s: give one list of digits "
-		                    "for each",
+		return pin_error(p, "it has %d dimensions, but the tile is %s; write one list of modes for "
+		                    "each",
 		                 l->ndim, type_print(p->l->arena, p->t));
 	for (int d = 0; d < p->t->rank; d++)
 		if (layout_extent(l, d) != p->t->shape[d])
 			return pin_error(p,
-			              "the digits of dimension %d make %lld elements, but the tile is %s: "
-			              "they must make %lld",
+			              "the modes of dimension %d have %lld elements, but the tile is %s; "
+			              "they must have %lld",
 			                 d, (long long)layout_extent(l, d), type_print(p->l->arena, p->t),
 			                 (long long)p->t->shape[d]);
 	return true;
@@ -78,9 +78,9 @@ right_axes(const Pin *p)
 		if (reg ? !thread || (i >= l->n && it->axis == AX_reg) : it->axis != AX_mem || i >= l->n)
 			return pin_error(
 				p, "a %s",
-				reg ? "register tile is laid out in lanes, warps and registers: write "
-				      "strides like 1@reg, 4@lane, 1@warp, and copies as +[4:1@lane]"
-				    : "shared tile is laid out in memory: write strides as plain numbers");
+				reg ? "register tile has a layout over lanes, warps and registers; write "
+				      "strides like 1@reg, 4@lane, 1@warp, and replication as +[4:1@lane]"
+				    : "shared tile has a memory layout; write strides as plain numbers");
 		if (it->extent > 1 && it->stride < 1)
 			return pin_error(p, "stride %lld maps several elements to one location; strides must be positive",
 			                 (long long)it->stride);
@@ -122,11 +122,11 @@ held_twice(const Pin *p, int64_t slot, int64_t elem, int64_t copies, int64_t reg
 	for (int64_t e = 0; e <= elem; e++)
 		for (int64_t c = 0; c < copies; c++)
 			if (thread_slot(p, e, c, regs) == slot && e != elem)
-				return pin_error(p, "elements %s and %s are both in %s: give one of their "
-				                 "digits another stride",
+				return pin_error(p, "elements %s and %s are both in %s; give one of their "
+				                    "modes another stride",
 				                 coord_text(p, e), coord_text(p, elem),
 				                 slot_text(p, slot, regs));
-	return pin_error(p, "element %s is in %s twice: leave out a copy", coord_text(p, elem),
+	return pin_error(p, "element %s is in %s twice; remove a replication", coord_text(p, elem),
 	                 slot_text(p, slot, regs));
 }
 
@@ -134,17 +134,17 @@ static bool
 nothing_here(const Pin *p, int64_t slot, int64_t regs, int64_t lanes, int64_t warps)
 {
 	int64_t lane = slot / regs % WARP_SIZE, warp = slot / regs / WARP_SIZE;
-	const char *fix = "number the registers without a gap";
+	const char *fix = "number the registers without gaps";
 
 	if (lane >= lanes)
 		fix = arena_printf(p->l->arena, "replicate across the other lanes, +[%lld:%lld@lane]",
 		                   (long long)(WARP_SIZE / lanes), (long long)lanes);
 	else if (warp >= warps)
-		fix = arena_printf(p->l->arena, "let the other warps hold copies, +[%lld:%lld@warp]",
+		fix = arena_printf(p->l->arena, "replicate across the other warps, +[%lld:%lld@warp]",
 		                   (long long)(p->l->k->warps / warps), (long long)warps);
 	else if (lane || warp)
-		fix = "number lanes and warps without a gap";
-	return pin_error(p, "no element is in %s: %s", slot_text(p, slot, regs), fix);
+		fix = "number lanes and warps without gaps";
+	return pin_error(p, "no element is in %s; %s", slot_text(p, slot, regs), fix);
 }
 
 static bool
@@ -156,13 +156,12 @@ register_places(const Pin *p)
 	uint8_t *taken;
 
 	if (lanes > WARP_SIZE || warps > have)
-		return pin_error(p, "it reaches lane %lld of warp %lld, but a block has WARPS = %lld "
-		                    "warps of "
-		                 "32 lanes: make strides or extents smaller, or WARPS larger",
+		return pin_error(p, "it reaches lane %lld of warp %lld, but a block has WARPS = %lld warps "
+		                    "of 32 lanes; make strides or extents smaller, or WARPS larger",
 		                 (long long)lanes - 1, (long long)warps - 1, (long long)have);
 	if (regs > LANE_REGISTERS * 32 / dtype_info[p->t->dtype].bits)
-		return pin_error(p, "register %lld of a lane: a lane has %d of 32 bits, spread the tile over "
-		                 "more lanes and warps",
+		return pin_error(p, "register %lld of a thread is out of range: a thread has %d registers; "
+		                    "distribute the tile over more lanes and warps",
 		                 (long long)regs - 1, LANE_REGISTERS);
 	copies = layout_replicas(l);
 	slots = have * WARP_SIZE * regs;
@@ -192,15 +191,14 @@ memory_places(const Pin *p)
 	int far = s.shift < 0 ? -s.shift : s.shift;
 
 	if (s.bits < 0 || s.base < 0 || s.base + s.bits + far > SWIZZLE_MAX)
-		return pin_error(p, "Sw<%d,%d,%d> moves bits beyond the %d lowest of an "
-		                    "address", s.bits, s.base,
+		return pin_error(p, "Sw<%d,%d,%d> exceeds the %d lowest bits of an address", s.bits, s.base,
 		                 s.shift, SWIZZLE_MAX);
 	if (s.bits > 0 && s.shift < s.bits)
 		return pin_error(p, "Sw<%d,%d,%d>: source bits must lie above the target bits; use a shift of at least %d",
 		                 s.bits, s.base, s.shift, s.bits);
 	if (layout_cosize(l, AX_mem) > PLACES_MAX)
-		return pin_error(p, "element %s is at element %lld of memory, which no block has: make "
-		                 "strides smaller",
+		return pin_error(p, "element %s is at element %lld of memory, which exceeds shared memory; "
+		                    "make strides smaller",
 		                 coord_text(p, n - 1), (long long)layout_cosize(l, AX_mem) - 1);
 	room = layout_cosize(l, AX_mem) + ((int64_t)1 << (s.base + s.bits + far));
 	owner = NEWN(p->l->arena, int64_t, room);
@@ -210,9 +208,8 @@ memory_places(const Pin *p)
 		type_coord(p->t, e, c);
 		at = layout_at(l, c).at[AX_mem];
 		if (owner[at])
-			return pin_error(p, "elements %s and %s are both at element %lld of memory: give "
-			                    "one of "
-			                 "their digits another stride",
+			return pin_error(p, "elements %s and %s are both at element %lld of memory; give "
+			                    "one of their modes another stride",
 			                 coord_text(p, owner[at] - 1), coord_text(p, e), (long long)at);
 		owner[at] = e + 1;
 	}
@@ -229,8 +226,8 @@ whole_bytes(const Pin *p)
 	for (Digit g = layout_digits(l); g.it && least > 1; digit_next(&g))
 		if (g.it->stride == 1 && g.it->extent % least == 0)
 			return l->swizzle.bits == 0 || (1 << l->swizzle.base) % least == 0 ||
-			       pin_error(p, "Sw<%d,%d,%d> moves single elements of %s, which are less than a "
-			                 "byte",
+			       pin_error(p, "Sw<%d,%d,%d> moves single elements of %s, which are smaller "
+			                    "than a byte",
 			                 l->swizzle.bits, l->swizzle.base, l->swizzle.shift,
 			                 dtype_info[p->t->dtype].name);
 	return least <= 1 ||
@@ -248,8 +245,8 @@ lower_layout(Lower *l, const TypeSpec *spec, const Type *t, const char *name)
 	size_t at = 0;
 
 	if (!layout_parse(layout, spec->layout, strlen(spec->layout), &at)) {
-		pin_error(&p, "byte %zu of the text cannot be read: write extents and strides of each "
-		           "dimension, as in %s",
+		pin_error(&p, "invalid layout at byte %zu; write extents and strides of each dimension, as "
+		              "in %s",
 		          at + 1, t->space == S_reg ? in_threads : in_memory);
 		return NULL;
 	}

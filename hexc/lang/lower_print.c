@@ -145,7 +145,8 @@ read_text(Lower *l, const Expr *e, int i, const char **text)
 {
 	*text = i < e->narg && e->arg[i]->kind == EX_text ? e->arg[i]->name : NULL;
 	if (!*text)
-		diag_error(l->diag, i < e->narg ? e->arg[i]->src : e->src, "`%s` wants a text in quotes: %s",
+		diag_error(l->diag, i < e->narg ? e->arg[i]->src : e->src, "`%s` requires a string "
+		                                                           "literal, as in %s",
 		           e->name, i ? "assert(condition, \"text\")" : "print(\"text {}\", x, ...)");
 	return *text != NULL;
 }
@@ -282,7 +283,7 @@ message_assert(Lower *l, const Expr *e)
 	const char *text;
 
 	if (e->narg != 2) {
-		diag_error(l->diag, e->src, "`assert` has %d argument%s: write assert(condition, \"text\")",
+		diag_error(l->diag, e->src, "`assert` has %d argument%s; write assert(condition, \"text\")",
 		           e->narg, e->narg == 1 ? "" : "s");
 		return;
 	}
@@ -293,7 +294,7 @@ message_assert(Lower *l, const Expr *e)
 	if (c.v.kind == VK_bool)
 		c.v = value_of(put_const(l, &c.v, type_cond(), e->src));
 	if (c.v.kind != VK_val || c.v.v->type.dtype != D_bool) {
-		diag_error(l->diag, c.e->src, "the first argument of `assert` is a condition, not %s",
+		diag_error(l->diag, c.e->src, "the first argument of `assert` must be a condition, not %s",
 		           check_describe(l, &c.v));
 		return;
 	}

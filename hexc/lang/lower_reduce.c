@@ -59,7 +59,7 @@ lower_mean(Lower *l, const Expr *e)
 		return value_none();
 	t = x.v.v->type;
 	if (dtype_info[t.dtype].kind != K_flt) {
-		diag_error(l->diag, e->src, "`mean` is not defined on %s: cast first, as in `f32(%s)`",
+		diag_error(l->diag, e->src, "`mean` is not defined on %s; cast first, as in `f32(%s)`",
 		           dtype_info[t.dtype].name, check_text(l, x.e, "x"));
 		return value_none();
 	}

@@ -95,7 +95,8 @@ read_scan(Lower *l, const Expr *e, ScanLowering *s)
 	s->n = e->narg - 2;
 	if (s->n < 1 || s->n > RESULT_MAX) {
 		diag_error(l->diag, e->src,
-		           "write %s(f, dim, x, ...): a function, a dimension and 1 to %d tiles", e->name,
+		           "write %s(f, dim, x, ...), with a function, a dimension and 1 to %d tiles",
+		           e->name,
 		           RESULT_MAX);
 		return false;
 	}
@@ -119,7 +120,7 @@ read_scan(Lower *l, const Expr *e, ScanLowering *s)
 		for (int d = 0; d < t->rank || d < x[i].v.v->type.rank; d++)
 			if (t->rank != x[i].v.v->type.rank || t->shape[d] != x[i].v.v->type.shape[d]) {
 				diag_error(l->diag, x[i].e->src,
-				           "%s and %s: tiles of one scan have one shape",
+				           "%s and %s: tiles of a scan must have the same shape",
 				           check_describe(l, &s->v[0]), check_describe(l, &x[i].v));
 				check_declared(l, x[i].e->src, 1, &(Operand){ s->v[0], e->arg[2] });
 				check_declared(l, x[i].e->src, 1, &x[i]);
@@ -153,7 +154,7 @@ combine(Lower *l, const ScanLowering *s, LoweredValue *first, const LoweredValue
 		DType want = then[i].v->type.dtype;
 
 		if (out[i].kind == VK_val && out[i].v->type.dtype != want) {
-			diag_error(l->diag, s->e->src, "%s is %s but its tile is %s: return `%s(..)` of it",
+			diag_error(l->diag, s->e->src, "%s is %s but its tile is %s; return `%s(..)` of it",
 			           what, dtype_info[out[i].v->type.dtype].name, dtype_info[want].name,
 			           dtype_info[want].name);
 			return false;
@@ -656,7 +657,7 @@ lower_scan(Lower *l, const Expr *e, int want, LoweredValue *out)
 		out[i] = value_none();
 	ok = read_scan(l, e, &s);
 	if (ok && s.n != want) {
-		diag_error(l->diag, e->src, "`%s` of %d tiles gives %d values, but %d %s wanted here",
+		diag_error(l->diag, e->src, "`%s` of %d tiles has %d results, but %d %s expected here",
 		           e->name, s.n, s.n, want, want == 1 ? "is" : "are");
 		return false;
 	}

@@ -16,7 +16,7 @@ lower_tile_arg(Lower *l, const Expr *e, int i, Operand *o)
 		return false;
 	if (value_is_tile(&o->v))
 		return true;
-	diag_error(l->diag, o->e->src, "`%s` needs a tile, not %s", name, check_describe(l, &o->v));
+	diag_error(l->diag, o->e->src, "`%s` requires a tile, not %s", name, check_describe(l, &o->v));
 	return false;
 }
 
@@ -65,7 +65,7 @@ lower_swap(Lower *l, const Expr *e)
 		return value_none();
 	if (x.v.v->type.rank == 2)
 		return permute(l, e, &x, swap);
-	diag_error(l->diag, e->src, "`.T` needs a matrix, but `%s` is %s; use transpose(x, dim, ...)",
+	diag_error(l->diag, e->src, "`.T` requires a matrix, but `%s` is %s; use transpose(x, dim, ...)",
 	           check_text(l, x.e, "the operand"), check_describe(l, &x.v));
 	return value_none();
 }
@@ -82,7 +82,7 @@ lower_transpose(Lower *l, const Expr *e)
 	rank = x.v.v->type.rank;
 	if (e->narg != 1 + rank) {
 		diag_error(l->diag, e->src,
-		           "`transpose` names every dimension once: the tile has %d, the call %d",
+		           "`transpose` must name every dimension once; the tile has %d, the call %d",
 		           rank, e->narg - 1);
 		return value_none();
 	}
@@ -120,7 +120,7 @@ reshaped(Lower *l, const Expr *e, const Operand *x, Type *t, LoweredValue *r)
 	*t = type_tile(x->v.v->type.dtype, x->v.v->type.space, e->narg - 1, shape);
 	if (type_size(t) != type_size(&x->v.v->type)) {
 		diag_error(l->diag, e->src,
-		           "`reshape` keeps all elements, but `%s` is %s: that is %lld, not %lld",
+		           "`reshape` must keep all elements, but `%s` is %s, which has %lld, not %lld",
 		           check_text(l, x->e, "the operand"), check_describe(l, &x->v),
 		           (long long)type_size(&x->v.v->type), (long long)type_size(t));
 		return false;

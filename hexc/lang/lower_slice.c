@@ -22,8 +22,8 @@ find_base(Lower *l, const Expr *e, LoweredValue *base)
 		return base->kind == VK_view || value_is_tile(base);
 	}
 	if (x->kind != EX_name) {
-		diag_error(l->diag, x->src, "only a tensor or tile that has a name can be sliced%s",
-		           x->kind == EX_index ? ": slice it once" : ": give it one, `let x = ..`");
+		diag_error(l->diag, x->src, "only a named tensor or tile can be sliced%s",
+		           x->kind == EX_index ? "; slice it once" : "; name it with `let x = ..`");
 		return false;
 	}
 	if (!check_mode(l, MODE_BODY, e->src, arena_printf(l->arena, "a slice of `%s`", x->name)))
@@ -55,8 +55,8 @@ check_inside(Lower *l, const Expr *e, const Slice *s, int d, const Val *start, i
 	if (at > t->shape[d] - extent) {
 		last = at > INT64_MAX - extent ? INT64_MAX : at + extent - 1;
 		diag_error(l->diag, s->src,
-		           "the slice reaches element %lld of dimension %d, but "
-		           "`%s` has %lld there: start at %lld or lower, or take fewer",
+		           "the slice reaches element %lld of dimension %d, but `%s` has %lld there; start "
+		           "at %lld or lower, or use a smaller extent",
 		           (long long)last, d, base_text(l, e), (long long)t->shape[d],
 		           (long long)(t->shape[d] - extent < 0 ? 0 : t->shape[d] - extent));
 		check_declared(l, s->src, 1, &(Operand){ value_none(), e->arg[0] });
@@ -84,8 +84,9 @@ slice_step(Lower *l, const Expr *e, const Slice *s, const Type *t, int64_t exten
 	}
 	if (t->space != S_global && *step > 1) {
 		diag_error(l->diag, s->step->src,
-		           "only slices of tensors have steps, and `%s` is a %s tile: take one of %lld "
-		           "elements when it is filled, or split the dim by `reshape` and slice that",
+		           "only slices of tensors can have steps, but `%s` is a %s tile; select one of "
+		           "%lld elements when it is filled, or split the dimension by `reshape` and slice "
+		           "that",
 		           base_text(l, e), t->space == S_shared ? "shared" : "register", (long long)*step);
 		return false;
 	}
@@ -106,8 +107,8 @@ slice_all(Lower *l, const Expr *e, Src src, int d, const Type *t, Val **start, i
 {
 	if (t->shape[d] < 0) {
 		diag_error(l->diag, src,
-		           "dimension %d of `%s` has a run-time size: write `start :+ EXTENT` "
-		           "with a compile-time extent",
+		           "dimension %d of `%s` has a run-time size; write `start :+ EXTENT` with a "
+		           "compile-time extent",
 		           d, base_text(l, e));
 		return false;
 	}
@@ -219,7 +220,7 @@ check_indices(Lower *l, const Expr *e, int d, LoweredValue *v)
 	Type wide = v->v->type;
 	const Expr *at = e->slice[d].at;
 	const char *fix = arena_printf(l->arena, "write `i32(%s)`%s", check_text(l, at, "..."),
-	                               dtype_is_float(t) ? ", which rounds towards 0" : "");
+	                               dtype_is_float(t) ? ", which rounds toward 0" : "");
 
 	if (dtype_is_integer(t)) {
 		wide.dtype = dtype_info[t].bits < 32 || t == D_i32 ? D_i32 : D_i64;
@@ -228,9 +229,9 @@ check_indices(Lower *l, const Expr *e, int d, LoweredValue *v)
 		return true;
 	}
 	if (t == D_bool)
-		fix = "`where(condition, x, y)` chooses element by element";
+		fix = "`where(condition, x, y)` selects element by element";
 	diag_error(l->diag, e->slice[d].src,
-	           "the start of a slice is a scalar, or a tile of integers, but `%s` is %s: %s",
+	           "the start of a slice must be a scalar or a tile of integers, but `%s` is %s; %s",
 	           check_text(l, at, "it"), check_describe(l, v), fix);
 	check_declared(l, e->slice[d].src, 1, &(Operand){ *v, at });
 	return false;
@@ -326,7 +327,7 @@ check_together(Lower *l, const Taken *t, const Operand *x, const Operand *y, int
 			continue;
 		if (a->rank == 1 && b->rank == 1)
 			each = arena_printf(l->arena,
-			                    "; for each of the one all of the other: `reshape(%s, %lld, 1)`",
+			                    "; for all combinations of both write `reshape(%s, %lld, 1)`",
 			                    check_text(l, x->e, "..."), (long long)m);
 		diag_error(l->diag, t->e->slice[d].src,
 		           "index tiles %s (%s) and %s (%s) must broadcast: extents must be equal or 1%s",

@@ -23,14 +23,15 @@ check_positions(Lower *l, const Expr *e, const Operand *v, const Operand *p)
 		return true;
 	if (fit && b->dtype == D_u2 && a->shape[last] % 2)
 		diag_error(l->diag, e->src,
-		           "`sparse` keeps two values of four, but %s has rows of %lld: make them even",
+		           "`sparse` keeps two values of four, but %s has rows of %lld; make them even",
 		           check_text(l, v->e, "the first operand"), (long long)a->shape[last]);
 	else
 		diag_error(l->diag, e->src,
-		           "`sparse` of %s and %s: there is one position for each value%s, so the second is "
-		           "%s with the shape of the first",
+		           "`sparse` of %s and %s: expected one position for each value%s; the second must "
+		           "be %s with the shape of the first",
 		           check_describe(l, &v->v), check_describe(l, &p->v),
-		           b->dtype == D_u2 ? ", or for each two neighbours" : "", dtype_info[b->dtype].name);
+		           b->dtype == D_u2 ? ", or for each pair of adjacent values" : "",
+		           dtype_info[b->dtype].name);
 	return false;
 }
 
@@ -67,8 +68,7 @@ lower_sparse(Lower *l, const Expr *e)
 		return value_none();
 	t = v.v.v->type;
 	if (t.dtype == D_bool) {
-		diag_error(l->diag, v.e->src, "`sparse` puts zeros between numbers, not between bool: write "
-		                              "u8(%s)",
+		diag_error(l->diag, v.e->src, "`sparse` is not defined on bool; write u8(%s)",
 		           check_text(l, v.e, "..."));
 		return value_none();
 	}

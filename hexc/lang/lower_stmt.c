@@ -11,7 +11,7 @@ grid_extent(Lower *l, const Expr *e, int axis)
 	int64_t n;
 
 	if (v && val_is_const(v, &n) && (n < 1 || n > most[axis])) {
-		diag_error(l->diag, e->src, "the grid has %lld blocks along %c: it may be 1 to %lld",
+		diag_error(l->diag, e->src, "the grid has %lld blocks along %c; must be 1 to %lld",
 		           (long long)n, "xyz"[axis], (long long)most[axis]);
 		return NULL;
 	}
@@ -25,12 +25,12 @@ lower_grid(Lower *l, const Stmt *s)
 	Val *v[3];
 
 	if (l->has_grid)
-		diag_error(l->diag, s->src, "the kernel has a grid already: write one");
+		diag_error(l->diag, s->src, "the kernel already has a grid; write one");
 	else if (l->depth)
 		diag_error(l->diag, s->src,
 		           "`grid` is only allowed at the top level of a kernel");
 	else if (s->narg < 1 || s->narg > 3)
-		diag_error(l->diag, s->src, "the grid has 1 to 3 extents, not %d", s->narg);
+		diag_error(l->diag, s->src, "the grid must have 1 to 3 extents, not %d", s->narg);
 	if (l->has_grid || l->depth || s->narg < 1 || s->narg > 3) {
 		if (!l->has_grid) {
 			for (int i = 0; i < 3; i++)
@@ -98,7 +98,7 @@ lower_find_var(Lower *l, const Expr *e)
 		diag_error(l->diag, e->src, "cannot assign to tensor `%s`; assign to a slice, as in %s[%s] = ...",
 		           s->name, s->name, s->val.v->type.rank > 1 ? "i :+ 64, :" : "i :+ 64");
 	} else if (s->kind == SY_let) {
-		diag_error(l->diag, e->src, "`%s` cannot change: declare it with `var`", s->name);
+		diag_error(l->diag, e->src, "cannot assign to `%s`; declare it with `var`", s->name);
 	} else {
 		diag_error(l->diag, e->src, "`%s` is %s and cannot be assigned", s->name,
 		           s->kind == SY_const ? "a constant" : "a parameter");
@@ -150,7 +150,7 @@ assign_parts(Lower *l, const Stmt *s)
 	Sym *sym;
 
 	if (s->op != TK_assign || t->narg > RESULT_MAX) {
-		diag_error(l->diag, s->src, "up to %d variables together are assigned with `=`", RESULT_MAX);
+		diag_error(l->diag, s->src, "only `=` can assign several variables, at most %d", RESULT_MAX);
 		return;
 	}
 	lower_fn_parts(l, s->value, t->narg, v);
@@ -185,7 +185,7 @@ lower_check_written(Lower *l, const Expr *e, const Val *view)
 
 	if (root->def || l->k->param[root->index].written)
 		return true;
-	diag_error(l->diag, e->src, "tensor `%s` is only read: declare it `out` or `inout` to write it",
+	diag_error(l->diag, e->src, "tensor `%s` is read-only; declare it `out` or `inout` to write it",
 	           l->k->param[root->index].name);
 	return false;
 }
@@ -208,8 +208,8 @@ assign_slice(Lower *l, const Stmt *s)
 		dst.v = lower_expr(l, s->target);
 	if (dst.v.kind == VK_val)
 		diag_error(l->diag, s->target->src,
-		           "what is assigned under another shape is a whole shared tile, or what leading "
-		           "indices choose of one: `%s` is a register tile here",
+		           "only a full shared tile, or one selected by leading indices, can be assigned "
+		           "under another shape; `%s` is a register tile here",
 		           check_text(l, name, "the reshaped tile"));
 	if (dst.v.kind != VK_view) {
 		lower_expr(l, s->value);
@@ -250,8 +250,8 @@ lower_assign(Lower *l, const Stmt *s)
 	else if (s->target->kind == EX_index)
 		assign_slice(l, s);
 	else if (s->target->kind != EX_error)
-		diag_error(l->diag, s->target->src, "`%s` cannot be assigned: write a variable or a slice",
-		           check_text(l, s->target, "the left side"));
+		diag_error(l->diag, s->target->src, "cannot assign to `%s`; write a variable or a slice",
+		           check_text(l, s->target, "the left-hand side"));
 }
 
 void

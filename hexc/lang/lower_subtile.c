@@ -154,7 +154,7 @@ lower_whole(Lower *l, Src src, Val *mem)
 	return mem->type.space == S_global && !mem->def ? view_all(l, src, mem) : mem;
 }
 
-/* ---- what threads share out ---------------------------------------------------------------------- */
+/* ---- what threads divide up ---------------------------------------------------------------------- */
 
 enum { ACCESS_BITS = 128, FEW = 16 /* registers */ };
 

@@ -72,8 +72,8 @@ lower_dtype(Lower *l, const TypeSpec *t)
 
 	if (t->name && d == D_COUNT && !(s && s->val.kind == VK_none))
 		diag_error(l->diag, t->name_src,
-		           "`%.40s` is not an element type: write f16, bf16, f32, i8, u8, i32, u32, i4, u4, "
-		           "bool or the like%s",
+		           "`%.40s` is not an element type; write f16, bf16, f32, i8, u8, i32, u32, i4, "
+		           "u4, bool or similar%s",
 		           t->name, foreign_hint(l->arena, t->name));
 	return d;
 }
@@ -115,7 +115,7 @@ clause_type(Lower *l, const Clause *c, DType d, Tunable *t)
 		x = type_of_clause(l, c->range[i].lo);
 		if (x == D_COUNT || c->range[i].hi) {
 			diag_error(l->diag, c->range[i].lo->src,
-			           "the values of tunable `%s` are element types: this is none", c->name);
+			           "the values of tunable `%s` are element types; this is not one", c->name);
 			return value_none();
 		}
 		listed |= def && type_value(x) == def->value;
@@ -123,14 +123,14 @@ clause_type(Lower *l, const Clause *c, DType d, Tunable *t)
 	}
 	if (c->kind == CL_tune && c->value && (d = type_of_clause(l, c->value)) == D_COUNT) {
 		diag_error(l->diag, c->value->src,
-		           "the default of tunable `%s` is an element type, one of %s",
+		           "the default of tunable `%s` must be an element type, one of %s",
 		           c->name, types_text(l, c));
 		return value_none();
 	}
 	if (def && (value_type(def->value) == D_COUNT || !listed)) {
-		diag_error(l->diag, c->src, "%s=%s is not admitted: `%s` is an element type%s%s",
+		diag_error(l->diag, c->src, "%s=%s is invalid: `%s` is an element type%s%s",
 		           c->name, value_text(l, def->value), c->name,
-		           c->kind == CL_tune ? ", one of " : ", as f16 is",
+		           c->kind == CL_tune ? ", one of " : ", such as f16",
 		           c->kind == CL_tune ? types_text(l, c) : "");
 		return value_none();
 	}
@@ -153,8 +153,7 @@ add_range(Lower *l, const Clause *cl, Choices *c, const ValueRange *r)
 		return false;
 	if (hi < lo) {
 		diag_error(l->diag, r->lo->src,
-		           "the range %lld..%lld of tunable `%s` is empty: write the "
-		           "smaller number first",
+		           "the range %lld..%lld of tunable `%s` is empty; write the smaller number first",
 		           (long long)lo, (long long)hi, cl->name);
 		return false;
 	}
@@ -228,7 +227,7 @@ clause_value(Lower *l, const Clause *c, Tunable *t)
 	if (!lower_const_int(l, c->value, "a constant", &x))
 		return value_none();
 	if (d && value_type(d->value) < D_COUNT) {
-		diag_error(l->diag, c->src, "%s=%s is not admitted: `%s` is a number, %lld by default",
+		diag_error(l->diag, c->src, "%s=%s is invalid: `%s` is a number, %lld by default",
 		           c->name, value_text(l, d->value), c->name, (long long)x);
 		return value_none();
 	}
@@ -270,7 +269,7 @@ check_align(Lower *l)
 
 	if (s && s->val.kind == VK_int && (!is_pow2(s->val.i) || s->val.i > TENSOR_ALIGN))
 		diag_error(l->diag, s->src,
-		           "ALIGN is %lld, but addresses of tensors are multiples of 1, 2, 4, 8 or %d bytes",
+		           "ALIGN is %lld, but must be 1, 2, 4, 8 or %d bytes",
 		           (long long)s->val.i, TENSOR_ALIGN);
 }
 

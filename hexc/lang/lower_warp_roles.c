@@ -17,7 +17,7 @@ count(Lower *l, const Expr *e, const char *what, int64_t lo, int64_t hi, int64_t
 		return false;
 	if (*out >= lo && *out <= hi)
 		return true;
-	diag_error(l->diag, e->src, "%s is %lld: it may be %lld to %lld", what, (long long)*out,
+	diag_error(l->diag, e->src, "%s is %lld; must be %lld to %lld", what, (long long)*out,
 	           (long long)lo, (long long)hi);
 	return false;
 }
@@ -37,12 +37,12 @@ lower_let_mbar(Lower *l, const Stmt *s)
 		           s->name);
 		return value_none();
 	}
-	if (!count(l, s->type.dim[0], "the number of barriers", 1, SLOTS_MAX, &slots) ||
+	if (!count(l, s->type.dim[0], "the number of mbarriers", 1, SLOTS_MAX, &slots) ||
 	    !count(l, s->value, "the number of arrivals", 1, ARRIVALS_MOST, &arrivals))
 		return value_none();
 	if (l->depth || l->call) {
 		diag_error(l->diag, s->src,
-		           "barriers are declared at the top of the kernel, in front of its roles");
+		           "mbarriers must be declared at the top level of the kernel, before its roles");
 		return value_none();
 	}
 	r.v = put_op(l, O_mbarrier, s->src, 0, NULL, type_tile(D_u64, S_shared, 1, &slots));
@@ -61,16 +61,18 @@ lower_slot(Lower *l, const Expr *e, Val **mbar, Val **slot)
 	if (e->kind == EX_error || (sym && sym->val.kind == VK_none))
 		return false;
 	if (!sym || sym->val.kind != VK_mbar || e->nslice != 1 || e->slice[0].kind != SL_one) {
-		diag_error(l->diag, e->src, "expected a barrier, `full[s]` of `let full: mbarrier[n] = 1;`");
+		diag_error(l->diag, e->src, "expected an mbarrier, `full[s]` of `let full: mbarrier[n] = "
+		                            "1;`");
 		return false;
 	}
 	*mbar = sym->val.v;
-	*slot = lower_index_value(l, e->slice[0].at, "the number of the barrier");
+	*slot = lower_index_value(l, e->slice[0].at, "the index of the mbarrier");
 	if (!*slot)
 		return false;
 	if (!val_is_const(*slot, &at) || (at >= 0 && at < (*mbar)->type.shape[0]))
 		return true;
-	diag_error(l->diag, e->slice[0].src, "there is no barrier %lld of `%s`: it has %lld", (long long)at,
+	diag_error(l->diag, e->slice[0].src, "mbarrier index %lld is out of range: `%s` has %lld",
+	           (long long)at,
 	           sym->name, (long long)(*mbar)->type.shape[0]);
 	return false;
 }
@@ -79,7 +81,8 @@ void
 lower_check_role(Lower *l, const Op *o, const char *what)
 {
 	if (op_role(o) == ROLE_ALL)
-		diag_error(l->diag, o->src, "%s is only allowed in a role: `roles { producer .. consumer .. }`", what);
+		diag_error(l->diag, o->src, "%s is only allowed in a role, `roles { producer .. consumer "
+		                            ".. }`", what);
 }
 
 void
@@ -120,7 +123,8 @@ role_registers(Lower *l, const RoleSpec *r, int64_t *n)
 		return false;
 	if (*n % 8 == 0)
 		return true;
-	diag_error(l->diag, r->registers->src, "registers are handed on by eights, not %lld", (long long)*n);
+	diag_error(l->diag, r->registers->src, "the number of registers must be a multiple of 8, not %lld",
+	           (long long)*n);
 	return false;
 }
 
@@ -130,21 +134,22 @@ check_registers(Lower *l, const Stmt *s, int64_t producer, int64_t consumer)
 {
 	Kernel *k = l->k;
 	int at_launch = launch_registers(kernel_warps(k));
-	int64_t want = producer * k->helpers + consumer * k->warps * k->teams;
+	int64_t want = producer * k->producer_warps + consumer * k->warps * k->teams;
 
 	if (!producer && !consumer)
 		return true;
 	if (!producer || !consumer) {
 		diag_error(l->diag, s->role[producer ? 1 : 0].src,
-		           "registers are given for one role only: they are handed from one to the other");
-	} else if (k->helpers % 4 || k->warps % 4) {
-		diag_error(l->diag, s->role[k->helpers % 4 ? 0 : 1].src,
-		           "registers are handed on by groups of 4 warps: a role with `registers` has a "
-		           "multiple of 4");
+		           "`registers` is given for only one role; registers are reallocated between "
+		           "both, give it for both");
+	} else if (k->producer_warps % 4 || k->warps % 4) {
+		diag_error(l->diag, s->role[k->producer_warps % 4 ? 0 : 1].src,
+		           "registers are reallocated per warpgroup; a role with `registers` needs a "
+		           "multiple of 4 warps");
 	} else if (want > (int64_t)at_launch * kernel_warps(k)) {
 		diag_error(l->diag, s->role[1].src,
-		           "the roles want %lld registers of %d warps together, but a launch gives a lane "
-		           "%d, %lld",
+		           "the roles need %lld registers for %d warps together, but a launch provides %d "
+		           "registers/thread, %lld in all",
 		           (long long)want, kernel_warps(k), at_launch,
 		           (long long)at_launch * kernel_warps(k));
 	} else {
@@ -167,15 +172,15 @@ role_sizes(Lower *l, const Stmt *s, Op *o)
 	}
 	if (!count(l, p->warps, "the number of warps", 1, WARPS_MAX, &helpers) ||
 	    (c->warps && !count(l, c->warps, "the number of warps", 1, WARPS_MAX, &warps)) ||
-	    (c->teams && !count(l, c->teams, "the number of teams", 1, WARPS_MAX, &teams)) ||
+	    (c->teams && !count(l, c->teams, "the number of consumer groups", 1, WARPS_MAX, &teams)) ||
 	    !role_registers(l, p, &regs[0]) || !role_registers(l, c, &regs[1]))
 		return false;
 	if (helpers + warps * teams > WARPS_MAX) {
-		diag_error(l->diag, s->src, "the roles have %lld warps, but a block has 1 to %d",
+		diag_error(l->diag, s->src, "the roles have %lld warps, but a block can have 1 to %d",
 		           (long long)(helpers + warps * teams), WARPS_MAX);
 		return false;
 	}
-	l->k->helpers = (int)helpers;
+	l->k->producer_warps = (int)helpers;
 	l->k->warps = (int)warps;
 	l->k->teams = (int)teams;
 	l->k->open_warps = false;
@@ -192,7 +197,8 @@ check_place(Lower *l, const Stmt *s)
 
 	if (l->depth || l->call)
 		diag_error(l->diag, s->src,
-		           "roles stand at the top of the kernel, not in a loop, condition or function");
+		           "`roles` is only allowed at the top level of the kernel, not in a loop, "
+		           "condition or function");
 	else if (s->next)
 		diag_error(l->diag, s->next->src, "no statement may follow `roles`");
 	if (outer) {

@@ -93,7 +93,7 @@ parse_error(TileParser *p, Src src, const char *fmt, ...)
 void
 parse_too_deep(TileParser *p, Src src)
 {
-	parse_error(p, src, "statements are nested more than %d deep", STMT_DEPTH_MAX);
+	parse_error(p, src, "statements are nested more than %d levels deep", STMT_DEPTH_MAX);
 	while (!parse_is(p, TK_end))
 		parse_next(p);
 	p->stop = true;
@@ -173,7 +173,7 @@ parse_name(TileParser *p, const char *what, Src *src)
 		return p->last->u.name;
 	}
 	if (p->tok->kind >= TK_kernel && p->tok->kind <= TK_false)
-		parse_error(p, *src, "%s is a word of the language and cannot name %s: choose another name",
+		parse_error(p, *src, "%s is a keyword and cannot name %s; choose another name",
 		            tok_name(p->tok->kind), what);
 	else
 		parse_error(p, *src, "expected a name for %s, but %s", what, parse_found(p));
@@ -345,7 +345,7 @@ parse_file(Unit *u)
 	while (!parse_is(&p, TK_end)) {
 		p.panic = false;
 		if (parse_is(&p, TK_kernel) ? n++ == KERNEL_MAX : parse_is(&p, TK_fn) && nfn++ == FN_MAX) {
-			diag_error(p.diag, p.tok->src, "the file holds more than %d kernels or %d functions",
+			diag_error(p.diag, p.tok->src, "the file has more than %d kernels or %d functions",
 			           KERNEL_MAX, FN_MAX);
 			break;
 		}

@@ -9,8 +9,9 @@ parse_tiles(TileParser *p, Stmt *s, const char *what, int most)
 	if (parse_expect(p, TK_lparen, arena_printf(p->arena, "after `%s`", what)))
 		s->arg = parse_list(p, TK_rparen, arena_printf(p->arena, "in the %s", what), &s->narg);
 	if (!p->panic && (s->narg < 2 || s->narg > most))
-		parse_error(p, s->src, "async %s takes a source and a destination%s, not %d operand%s", what,
-		            most == 3 ? ", and a barrier if there is one" : "", s->narg,
+		parse_error(p, s->src, "async %s requires a source and a destination%s, not %d operand%s",
+		            what,
+		            most == 3 ? ", and an mbarrier if there is one" : "", s->narg,
 		            s->narg == 1 ? "" : "s");
 	parse_expect(p, TK_semi, arena_printf(p->arena, "after the %s", what));
 	if (p->panic)

@@ -64,7 +64,7 @@ append_arg(TileParser *p, Expr *e, Expr *arg)
 	if (arg->depth >= e->depth)
 		e->depth = arg->depth + 1;
 	if (e->depth > EXPR_DEPTH_MAX) {
-		parse_error(p, e->src, "the expression has more than %d levels: split it with `let`",
+		parse_error(p, e->src, "the expression has more than %d levels; split it with `let`",
 		            EXPR_DEPTH_MAX);
 		e->depth = 1;
 		e->kind = EX_error;
@@ -125,7 +125,7 @@ parse_dim(TileParser *p)
 				s.step = parse_expr(p);
 		}
 		if (parse_is(p, TK_range) || parse_is(p, TK_colon))
-			parse_error(p, p->tok->src, "a slice is written `start :+ extent`, not with %s",
+			parse_error(p, p->tok->src, "write a slice as `start :+ extent`, not with %s",
 			            tok_name(p->tok->kind));
 		else if (parse_is(p, TK_step))
 			parse_error(p, p->tok->src,
@@ -180,7 +180,8 @@ parse_postfix(TileParser *p, Expr *x, const Token *from)
 
 			if (parse_is(p, TK_lparen))
 				parse_error(p, e->src, "methods and modules are not supported%s",
-				            *hint ? hint : ": functions stand alone, as in `exp(x)`");
+				            *hint ? hint : "; call functions without a prefix, as in "
+				                           "`exp(x)`");
 			e->name = name;
 			set_args(p, e, 1, one(p, x));
 			x = e;
@@ -227,7 +228,7 @@ parse_primary(TileParser *p)
 	} else {
 		if (from->kind >= TK_kernel && from->kind <= TK_false)
 			parse_error(p, from->src,
-			            "%s is a word of the language: expected an expression here%s",
+			            "%s is a keyword; expected an expression here%s",
 			            tok_name(from->kind),
 			            from->kind == TK_if ? foreign_operator(p->arena, "if", 2) : "");
 		else
@@ -244,7 +245,7 @@ parse_unary(TileParser *p)
 	Expr *e, *x;
 
 	if (p->depth >= EXPR_DEPTH_MAX) {
-		parse_error(p, from->src, "the expression has more than %d levels: split it with `let`",
+		parse_error(p, from->src, "the expression has more than %d levels; split it with `let`",
 		            EXPR_DEPTH_MAX);
 		return node(p, EX_error, from);
 	}
@@ -280,7 +281,7 @@ parse_binary(TileParser *p, int min)
 		if (prec == PREC_COMPARE && x->kind == EX_binary && precedence(x->op) == PREC_COMPARE &&
 		    p->text[from->at] != '(')
 			parse_error(p, p->tok->src,
-			            "comparisons do not chain: write `a < b && b < c`");
+			            "comparisons do not chain; write `a < b && b < c`");
 		parse_next(p);
 		arg = NEWN(p->arena, Expr *, 2);
 		arg[0] = x;
@@ -315,7 +316,7 @@ parse_tuple(TileParser *p)
 	for (int i = 0; i < n && !p->panic; i++) {
 		x = list[i];
 		if (x->kind != EX_name)
-			parse_error(p, x->src, "only variables can be assigned together: write a name here");
+			parse_error(p, x->src, "only variables can be assigned together; write a name here");
 	}
 	return e;
 }

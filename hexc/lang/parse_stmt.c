@@ -28,7 +28,7 @@ parse_let_parts(TileParser *p, bool is_var)
 
 		part.name = parse_name(p, is_var ? "the variable" : "the value", &part.src);
 		if (s->npart == RESULT_MAX)
-			parse_error(p, part.src, "a function returns at most %d values", RESULT_MAX);
+			parse_error(p, part.src, "a function can return at most %d values", RESULT_MAX);
 		VEC_PUSH(p->arena, s->part, s->npart, cap, part);
 	} while (!p->panic && parse_accept(p, TK_comma));
 	parse_expect(p, TK_rparen, "after the names");
@@ -99,7 +99,7 @@ parse_for(TileParser *p)
 	s->pipeline = parse_is(p, TK_pipeline);
 	parse_next(p);
 	if (parse_is(p, TK_lparen)) {
-		parse_error(p, p->tok->src, "a loop is written `for i in first..end step s { ... }`");
+		parse_error(p, p->tok->src, "write a loop as `for i in first..end step s { ... }`");
 		skip_parens(p);
 		parse_block(p, "before the body of the loop");
 		s->broken = true; /* the body's variables are not declared */
@@ -119,7 +119,7 @@ parse_for(TileParser *p)
 			parse_next(p);
 			s->stages = parse_expr(p);
 			if (!s->pipeline)
-				parse_error(p, src, "a plain `for` has no stages: write `pipeline`");
+				parse_error(p, src, "a plain `for` has no stages; write `pipeline`");
 		} else {
 			break;
 		}
@@ -202,7 +202,7 @@ parse_return(TileParser *p)
 		while (!p->panic && parse_accept(p, TK_comma));
 	}
 	if (s->narg > RESULT_MAX)
-		parse_error(p, s->src, "a function returns at most %d values", RESULT_MAX);
+		parse_error(p, s->src, "a function can return at most %d values", RESULT_MAX);
 	parse_expect(p, TK_semi, "after the values returned");
 	return s;
 }
@@ -218,7 +218,7 @@ parse_static_assert(TileParser *p)
 	if (!p->panic && parse_accept(p, TK_comma)) {
 		if (parse_is(p, TK_string))
 			s->text = p->tok->u.name;
-		parse_expect(p, TK_string, "that says what is wrong");
+		parse_expect(p, TK_string, "with the error message");
 	}
 	parse_expect(p, TK_rparen, "to close the assertion");
 	parse_expect(p, TK_semi, "after the assertion");
@@ -257,7 +257,7 @@ parse_assign(TileParser *p)
 			break;
 		}
 		parse_error(p, s->target->src,
-		            "the value is not used: assign it, or give it a name with `let`");
+		            "unused value; assign it, or name it with `let`");
 		break;
 	default:
 		parse_error(p, p->tok->src, "expected a statement, but %s%s", parse_found(p),

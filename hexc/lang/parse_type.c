@@ -74,7 +74,7 @@ parse_param(TileParser *p)
 	d.name = parse_name(p, "the parameter", &d.src);
 	if (parse_is(p, TK_name) || parse_is(p, TK_star))
 		parse_error(p, d.src,
-		            "a parameter is written `NAME: TYPE`, as in `n: i32` or `A: f16[M, K]`%s",
+		            "write a parameter as `NAME: TYPE`, as in `n: i32` or `A: f16[M, K]`%s",
 		            foreign_hint(p->arena, d.name));
 	parse_expect(p, TK_colon, "and a type after the parameter's name");
 	if (parse_accept(p, TK_out)) {
@@ -89,7 +89,7 @@ parse_param(TileParser *p)
 	if (!p->panic)
 		d.type = parse_type(p);
 	if (!p->panic && d.type.space != S_scalar)
-		parse_error(p, d.type.src, "parameter `%.40s` lives in global memory: leave out the space",
+		parse_error(p, d.type.src, "parameter `%.40s` is in global memory; omit the memory space",
 		            d.name);
 	if (parse_is(p, TK_strides)) {
 		d.stride_src = p->tok->src;

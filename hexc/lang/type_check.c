@@ -128,7 +128,7 @@ check_no_name(Lower *l, Src src, const char *what, const char *name, const char 
 	const char *hint = foreign_hint(l->arena, name);
 
 	if (!is_lost(l->lost, name))
-		diag_error(l->diag, src, "there is no %s`%s`%s%s%s", what, name, *what ? "" : " here",
+		diag_error(l->diag, src, "unknown %s`%s`%s%s", *what ? what : "name ", name,
 		           *hint ? hint : similar(l, name), also);
 }
 
@@ -149,25 +149,24 @@ check_dtype(Lower *l, OpCode code, DType d, Src src, const Expr *e)
 
 	if (dtype_info[d].use != U_any && code != O_select)
 		diag_error(l->diag, src,
-		           "%s is a storage type without arithmetic: cast first, as in "
-		           "`f16(%s)` or `%s(%s)`",
+		           "%s is a storage type without arithmetic; cast first, as in `f16(%s)` or `%s(%s)`",
 		           name, text, dtype_info[d].kind == K_flt ? "f32" : "i32", text);
 	else if (k >> dtype_info[d].kind & 1 && !(needs_sign(code) && dtype_info[d].kind == K_uint))
 		return true;
 	else if (k == 1u << K_flt)
-		diag_error(l->diag, src, "%s is not defined on %s: cast first, as in `f32(%s)`",
+		diag_error(l->diag, src, "%s is not defined on %s; cast first, as in `f32(%s)`",
 		           op_info[code].name, name, text);
 	else if (d == D_bool)
 		diag_error(l->diag, src,
-		           "%s is not defined on bool: choose numbers with `where(%s, 1, 0)` "
-		           "or cast, as in `i32(%s)`",
+		           "%s is not defined on bool; select numbers with `where(%s, 1, 0)` or cast, as "
+		           "in `i32(%s)`",
 		           op_info[code].name, text, text);
 	else if (dtype_info[d].kind == K_flt)
-		diag_error(l->diag, src, "%s is not defined on %s: cast to integers first, as in `i32(%s)`",
+		diag_error(l->diag, src, "%s is not defined on %s; cast to integers first, as in `i32(%s)`",
 		           op_info[code].name, name, text);
 	else
 		diag_error(l->diag, src,
-		           "%s is not defined on the unsigned type %s: cast first, as in `i32(%s)`",
+		           "%s is not defined on the unsigned type %s; cast first, as in `i32(%s)`",
 		           op_info[code].name, name, text);
 	return false;
 }
@@ -192,8 +191,9 @@ check_mismatch(Lower *l, Src src, const Operand *x, const Operand *y)
 	const char *fix = arena_printf(l->arena, "%s(%s)", dtype_info[to].name,
 	                               check_text(l, weak->e, "..."));
 
-	diag_error(l->diag, src, "%s is %s but %s is %s: write %s`%s`%s", check_quoted(l, x, "the left side"),
-	           dtype_info[dx].name, check_quoted(l, y, "the right side"), dtype_info[dy].name,
+	diag_error(l->diag, src, "%s is %s but %s is %s; write %s`%s`%s", check_quoted(l, x, "the left "
+	                                                                                     "operand"),
+	           dtype_info[dx].name, check_quoted(l, y, "the right operand"), dtype_info[dy].name,
 	           weak_is_bool ? arena_printf(l->arena, "`%s != 0` for a condition, ",
 	                                       check_text(l, weak == x ? y->e : x->e, "..."))
 	                        : "",
@@ -218,7 +218,7 @@ check_extent(Lower *l, int64_t n, Src src)
 {
 	if (n >= 1 && n <= TILE_MAX)
 		return true;
-	diag_error(l->diag, src, "an extent of %lld: a tile has 1 to %d elements in each dimension",
+	diag_error(l->diag, src, "extent %lld is out of range: a tile has 1 to %d elements in each dimension",
 	           (long long)n, TILE_MAX);
 	return false;
 }
@@ -237,7 +237,7 @@ check_shape(Lower *l, int rank, const int64_t *shape, Src src)
 			return false;
 		n *= shape[i];
 		if (n > TILE_MAX) {
-			diag_error(l->diag, src, "the tile has more than %d elements: take smaller ones",
+			diag_error(l->diag, src, "the tile has more than %d elements; use smaller tiles",
 			           TILE_MAX);
 			return false;
 		}

@@ -131,17 +131,18 @@ check_slice(Kernel *k, const Op *view, const Param *p, int d)
 	other = dim_of_size(p, along);
 	if (is_size(k, along) && is_size(k, size) && other >= 0)
 		diag_warn(k->unit->diag, DW_slice, view->src,
-		          "the slice of `%s` runs along %s in dimension %d, which has %s elements; %s is "
-		          "dimension %d: give the starts in the order of the declaration",
+		          "the slice of `%s` is indexed by a value bounded by %s in dimension %d, which "
+		          "has %s elements; %s is dimension %d, write the starts in the order of the "
+		          "declaration",
 		          p->name, along->name, d, size->name, along->name, other);
 	else if (is_size(k, along) && floor_of(size, &c) == along && c > 1)
 		diag_warn(k->unit->diag, DW_slice, view->src,
-		          "the slice of `%s` runs along %s in dimension %d, which has %s / %lld elements: "
-		          "divide the start by %lld",
+		          "the slice of `%s` is indexed by a value bounded by %s in dimension %d, which "
+		          "has %s / %lld elements; divide the start by %lld",
 		          p->name, along->name, d, along->name, (long long)c, (long long)c);
 	else if (val_is_const(along, &want) && val_is_const(size, &have) && want > have)
 		diag_warn(k->unit->diag, DW_slice, view->src,
-		          "the slice of `%s` runs to %lld in dimension %d, which has %lld elements", p->name,
+		          "the slice of `%s` ends at %lld in dimension %d, past its extent %lld", p->name,
 		          (long long)want, d, (long long)have);
 }
 
@@ -175,7 +176,8 @@ cover_dim(Kernel *k, const Param *p, int d, const Val *start, int64_t extent, co
 	if (!r.var) {
 		if (extent >= (fixed ? have : val_fact(k, size).hi))
 			return COVER_all;
-		*why = arena_printf(a, "of %s along dimension %d only the first %lld are written",
+		*why = arena_printf(a, "of the %s elements along dimension %d only the first %lld are "
+		                       "written",
 		                    size_text(k, size), d, (long long)extent);
 		return COVER_some;
 	}
@@ -184,14 +186,14 @@ cover_dim(Kernel *k, const Param *p, int d, const Val *start, int64_t extent, co
 		return COVER_unknown;
 	step *= r.step ? c : 1;
 	if (step > extent) {
-		*why = arena_printf(a, "of every %lld along dimension %d only %lld are written",
+		*why = arena_printf(a, "of every %lld elements along dimension %d only %lld are written",
 		                    (long long)step, d, (long long)extent);
 		return COVER_some;
 	}
 	n = r.lo ? NULL : floor_of(r.end, &c);
 	if (n == size && c == step && val_fact(k, size).mult % c) {
-		*why = arena_printf(a, "the last %s %% %lld along dimension %d are not written: the grid has "
-		                       "ceil(%s, %lld) blocks, or assume %s %% %lld == 0",
+		*why = arena_printf(a, "the last %s %% %lld elements along dimension %d are not written; "
+		                       "use a grid of ceil(%s, %lld) blocks, or assume %s %% %lld == 0",
 		                    size_text(k, size), (long long)c, d, size_text(k, size), (long long)c,
 		                    size_text(k, size), (long long)c);
 		return COVER_some;
@@ -237,7 +239,8 @@ check_written(Kernel *k, const Param *p)
 		if (!view_gathers(view, d) && view_step(view, d) == 1 &&
 		    cover_dim(k, p, d, view_start(view, d), at < 0 ? 1 : view->out[0]->type.shape[at],
 		              &why) == COVER_some)
-			diag_warn(k->unit->diag, DW_unwritten, view->src, "`%s` is out, but %s", p->name,
+			diag_warn(k->unit->diag, DW_unwritten, view->src, "output `%s` is not fully "
+			                                                  "written: %s", p->name,
 			          why);
 	}
 }
@@ -271,7 +274,7 @@ check_strides(Kernel *k, const Param *p)
 		if (p->val->type.rank == 1 && val_is_const(p->stride[d], &s) && s == 0 &&
 		    !(val_is_const(p->size[d], &n) && n == 1))
 			diag_warn(k->unit->diag, DW_strides, p->src,
-			          "`%s` is out, but all its elements have one address: its stride is 0",
+			          "output `%s` has aliasing elements: its stride is 0",
 			          p->name);
 	for (int d = 0; d < p->val->type.rank; d++)
 		for (int e = d + 1; e < p->val->type.rank; e++)
@@ -394,8 +397,9 @@ check_blocks(Kernel *k)
 		    differs[store_value(o)->id] != DIFFERS_YES)
 			continue;
 		diag_warn(k->unit->diag, DW_lost, o->src,
-		          "each block of the grid writes these elements of `%s`, in no order, and one of "
-		          "them stays: choose elements by `block.x`, or add up, `atomic_add(%s[..], x)`",
+		          "every block writes these elements of `%s` in an undefined order, and only one "
+		          "value remains; select elements by `block.x`, or accumulate with "
+		          "`atomic_add(%s[..], x)`",
 		          p->name, p->name);
 	}
 }

@@ -234,7 +234,7 @@ mask_zero(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound)
 	return c;
 }
 
-/* ---- behind loops ----------------------------------------------------------------------------- */
+/* ---- after loops ------------------------------------------------------------------------------ */
 
 /* Is v, derived from a carried x that is initially 0, zero out of bounds of e along d whenever x is? */
 static bool

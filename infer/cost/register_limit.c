@@ -156,7 +156,7 @@ static RoleRegisters
 hand_out(const Kernel *k, int launch, int producer)
 {
 	int most = LANE_REGISTERS / 8 * 8;
-	int each = (launch * kernel_warps(k) - producer * k->helpers) / (k->warps * k->teams) / 8 * 8;
+	int each = (launch * kernel_warps(k) - producer * k->producer_warps) / (k->warps * k->teams) / 8 * 8;
 
 	return (RoleRegisters){ launch, producer, each < most ? each : most };
 }

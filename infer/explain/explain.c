@@ -17,9 +17,9 @@ dim_words(Text *t, const Layout *l, int d)
 		                                         : "elements";
 		text_printf(t, "%s%lld %s", sep, (long long)it->extent, what);
 		if (it->axis == AX_lane && it->stride > 1)
-			text_printf(t, ", stride %lld", (long long)it->stride);
+			text_printf(t, " (stride %lld)", (long long)it->stride);
 		if (it->axis == AX_mem)
-			text_printf(t, ", stride %lld", (long long)it->stride);
+			text_printf(t, " (stride %lld)", (long long)it->stride);
 		sep = ", ";
 	}
 	if (!*sep)
@@ -309,7 +309,7 @@ split_lines(Text *t, const Explained *ex)
 		if (!split)
 			continue;
 		text_printf(t, "%s  line %u, %s%s\n", head, o->src.line,
-		            op_is_other_version(o) ? "for other sizes, " : "", split);
+		            op_is_other_version(o) ? "fallback version, " : "", split);
 		head = "";
 	}
 }

@@ -111,7 +111,7 @@ walk_roles(Sim *s, const Op *o)
 	walk_flush(s);
 	from = s->clock;
 	s->producer = true;
-	s->warps = s->ex->k->helpers;
+	s->warps = s->ex->k->producer_warps;
 	walk(s, o->blk[0]);
 	walk_flush(s);
 	to = s->clock;

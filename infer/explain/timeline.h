@@ -8,7 +8,7 @@
 #define SPANS(X)                                                                                             \
 	X(work, '#', "warps work")                                                                           \
 	X(wait, '.', "warps wait")                                                                           \
-	X(way, '-', "copies are on their way")                                                               \
+	X(way, '-', "copies in flight")                                                               \
 	X(there, '=', "their data is there, and waits")                                                      \
 	X(use, 0, "their data is in use")                                                                    \
 	X(busy, 0, "a unit is busy")

@@ -145,7 +145,7 @@ pass_wgmma_waits(Kernel *k)
 	begin_without_zeros(roles->blk[1]);
 	drop_empty_waits(roles->blk[1]);
 	used = find_used(k);
-	each[0] = any_is(roles->blk[0], used, is_generic_proxy_access) ? k->helpers : 1;
+	each[0] = any_is(roles->blk[0], used, is_generic_proxy_access) ? k->producer_warps : 1;
 	each[1] = any_is(roles->blk[1], used, is_generic_proxy_access) || k->warps % WARPGROUP ? k->warps
 	                                                                       : k->warps / WARPGROUP;
 	insert_proxy_fences(k, used);

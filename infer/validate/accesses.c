@@ -48,9 +48,9 @@ rows_aligned(const Side *s, int n)
 }
 
 /* Element positions: contiguous elements in memory have consecutive ones, and a position that is a multiple
- * of n, modulo FAR, is aligned to n elements. BEHIND marks elements past the end of a longer view's source.
+ * of n, modulo FAR, is aligned to n elements. PAST_END: marks elements past the end of a longer view's source.
  * Rows selected by indices, and lines along the contiguous dim of a tensor, are FAR apart. */
-enum { BEHIND = -1 };
+enum { PAST_END = -1 };
 static const int64_t FAR = (int64_t)1 << 40;
 
 static const int64_t *
@@ -84,7 +84,7 @@ numbers(Prove *p, const Side *s)
 		else if (s->unit >= 0)
 			out[e] += c[s->unit];
 		if (behind)
-			out[e] = BEHIND;
+			out[e] = PAST_END;
 	}
 	return out;
 }
@@ -94,12 +94,12 @@ numbers(Prove *p, const Side *s)
 static int
 neighbours(const int64_t *number, const int64_t *e, int n)
 {
-	int64_t at = e[0] < 0 ? BEHIND : number[e[0]];
+	int64_t at = e[0] < 0 ? PAST_END : number[e[0]];
 
-	if (at != BEHIND && at % FAR % n != 0)
+	if (at != PAST_END && at % FAR % n != 0)
 		return 0;
 	for (int i = 0; i < n; i++)
-		if (e[i] < 0 || number[e[i]] != (at == BEHIND ? BEHIND : at + i))
+		if (e[i] < 0 || number[e[i]] != (at == PAST_END ? PAST_END : at + i))
 			return i;
 	return n;
 }

@@ -20,7 +20,7 @@ typedef struct HandoffGraph {
 	int (*next)[NEXT_MOST]; /* [nop+1] by op id, ids of successors; 0: none */
 	int *again;             /* [nop+1] .. from the end of an iteration or role to the start of another */
 	uint8_t *front, *behind, *late; /* [nop+1] */
-	uint8_t *first, *last;  /* .. front and behind, without `again` */
+	uint8_t *first, *last;  /* .. before and after, without `again` */
 } HandoffGraph;
 
 static void

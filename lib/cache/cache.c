@@ -43,8 +43,8 @@ absolute(const char *path, int *code, char *why, size_t n)
 	*code = HEXC_OK;
 	if (!path && !hexc_cache_path(here, sizeof here))
 		*code = why_error(HEXC_E_FILE, why, n,
-		                  "the cache has no folder: neither XDG_CACHE_HOME nor HOME is an absolute "
-		                  "path; name one");
+		                  "no cache folder: neither XDG_CACHE_HOME nor HOME is an absolute path; "
+		                  "specify one");
 	else if (path && path[0] != '/' && !getcwd(here, sizeof here))
 		*code = why_error(HEXC_E_FILE, why, n, "%s: the working directory has no name: %s", path,
 		                  strerror(errno));
@@ -72,21 +72,19 @@ folder_there(hexc_cache *c, char *why, size_t n)
 	if (folder >= 0)
 		close(folder);
 	if (bad != EPERM || stat(c->path, &st))
-		return bad ? why_error(HEXC_E_FILE, why, n, "%s: cannot be a cache: %s", c->path,
+		return bad ? why_error(HEXC_E_FILE, why, n, "%s: cannot be used as a cache: %s", c->path,
 		                       strerror(bad))
 		           : HEXC_OK;
 	atomic_store(&c->error, EPERM);
 	if (st.st_uid != geteuid() && st.st_uid != 0)
 		why_error(0, why, n,
-		             "%s is not used: it belongs to user %lu, who decides what is in it; name a "
-		             "folder of "
-		             "your own",
+		             "%s is not used: it is owned by user %lu, who controls its contents; use a "
+		             "folder of your own",
 		          c->path, (unsigned long)st.st_uid);
 	else
 		why_error(0, why, n,
-		             "%s is not used: others than its owner may write it (mode %03o), and decide "
-		             "what is in "
-		             "it; chmod go-w it and remove what is there",
+		             "%s is not used: it is writable by others than its owner (mode %03o); run "
+		             "chmod go-w on it and remove its contents",
 		          c->path, (unsigned)st.st_mode & 0777);
 	return HEXC_OK;
 }

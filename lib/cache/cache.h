@@ -41,7 +41,7 @@ bool cache_label(int folder, const char *name, char *label, size_t room);
 enum { NAME_BYTES = 32 }; /* maximum length of our file names, including a NUL */
 
 /* Does the file or directory belong to this process's user or to root, and is it writable by no one else?
- * Whoever may write an entry decides what code a host runs. */
+ * A user who may write an entry decides what code a host runs. */
 bool cache_trusts(const struct stat *st);
 /* Opens the directory that cache_open found, even if its path was replaced since; `how` is O_PATH or
  * O_RDONLY. Returns -1 with errno on failure; EPERM if it is not trusted. File names are looked up

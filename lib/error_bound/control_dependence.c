@@ -100,19 +100,19 @@ bound_lost(const BoundOps *ops, double cell, const char **why)
 	double i = FIRST - cell;
 	const Op *o = cell > 0 && i >= 0 && i < ops->n ? ops->op[(int)i] : NULL;
 
-	*why = "it depends on rounded numbers where it goes on or what it reads";
+	*why = "its control flow or addresses depend on rounded values";
 	if (!o)
 		return NULL;
 	switch ((int)o->code) {
-	case O_div: *why = "the divisor may be 0, or count as 0"; break;
-	case O_sqrt: *why = "the operand may be below 0"; break;
+	case O_div: *why = "the divisor may be 0, or be rounded to 0"; break;
+	case O_sqrt: *why = "the operand may be negative"; break;
 	case O_log:
 	case O_rsqrt: *why = "the operand may be 0"; break;
 	case O_mul:
-	case O_fma: *why = "a factor is infinite, and the other one may be 0"; break;
+	case O_fma: *why = "one factor is infinite, and the other may be 0"; break;
 	default:
 		if (op_is(o, F_ELT))
-			*why = "nothing is known of it where an operand is rounded";
+			*why = "no bound is known for a rounded operand";
 		break;
 	}
 	return o;

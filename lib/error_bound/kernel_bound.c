@@ -321,7 +321,7 @@ twin_kernel(Twin *t)
 	t->to = kernel_new(k->unit, k->name);
 	t->to->warps = k->warps;
 	t->to->teams = k->teams;
-	t->to->helpers = k->helpers;
+	t->to->producer_warps = k->producer_warps;
 	t->to->src = k->src;
 	t->val = NEWN(t->a, Val *, k->nval + 1);
 	t->err = NEWN(t->a, Val *, k->nval + 1);

@@ -73,8 +73,7 @@ driver_open(Driver *d, bool simulated, char *why, size_t n)
 
 	if (!lib) {
 		snprintf(why, n, "%s",
-		         simulated ? "there is no simulator here: " SIMULATOR
-		                     " cannot be opened; install it beside libhexc, or link it"
+		         simulated ? "simulator not found (" SIMULATOR "); install it beside libhexc, or link it"
 		                   : "CUDA driver not found (libcuda.so.1); install it or use the simulator");
 		return false;
 	}

@@ -96,7 +96,7 @@ open_simulator(hexc_gpu *g, int capability)
 		return code;
 	if (!g->info.arch)
 		return gpu_error(g, HEXC_E_DEVICE,
-		                 "no arch is for compute capability %d.%d: simulate one of those of "
+		                 "no architecture for compute capability %d.%d; simulate one listed by "
 		                 "hexc_arch()", capability / 10, capability % 10);
 	return GPU_CALL(g, cuDevicePrimaryCtxRetain, &g->context, g->device);
 }
@@ -325,7 +325,8 @@ hexc_gpu_free(hexc_gpu *g, void *ptr)
 	for (i = g->nmemory; i > 0 && g->memory[i - 1] != ptr; i--)
 		;
 	if (i == 0)
-		return gpu_error(g, HEXC_E_INVALID, "%p is no memory of this GPU, or was freed already", ptr);
+		return gpu_error(g, HEXC_E_INVALID, "%p is not memory of this GPU, or was already freed",
+		                 ptr);
 	g->memory[i - 1] = g->memory[--g->nmemory];
 	if ((code = gpu_enter(g)))
 		return code;

@@ -175,7 +175,7 @@ argument(hexc_family_call *c, int i, char kind)
 	if (!c)
 		return HEXC_E_INVALID;
 	if (i < 0 || !hexc_family_param(c->f, (size_t)i, &p))
-		return told(c, HEXC_E_INVALID, "there is no such argument");
+		return told(c, HEXC_E_INVALID, "no such argument");
 	is = p.kind == HEXC_POINTER ? 'p' : c->numbers >> i & 1 ? 'i' : 'f';
 	if (is != kind) {
 		snprintf(text, sizeof text, "%s is %s", p.name,
@@ -258,7 +258,7 @@ pick(hexc_family_call *c)
 		return HEXC_OK;
 	code = hexc_family_pick(c->f, c->arg, &c->line, text, sizeof text);
 	if (!code && (code = hexc_family_workspace(c->f, c->line, c->arg, &c->needs)) != HEXC_OK)
-		snprintf(text, sizeof text, "the bytes of its workspace cannot be computed for these sizes");
+		snprintf(text, sizeof text, "its workspace size cannot be computed for these sizes");
 	if (code)
 		return told(c, code, text);
 	c->picked = true;
@@ -314,7 +314,7 @@ give_stage(hexc_family_call *c, size_t s)
 	int code = hexc_family_args(c->f, c->line, s, c->arg, c->space, of);
 
 	if (code)
-		return told(c, code, "a size of the line cannot be computed");
+		return told(c, code, "a size of the dispatch entry cannot be computed");
 	hexc_family_stage(c->f, c->line, s, NULL, &m, &k);
 	for (int i = 0; hexc_param(m, k, (size_t)i, &p) && !code; i++, p.size = sizeof p) {
 		if (p.kind == HEXC_POINTER)
@@ -340,7 +340,7 @@ give(hexc_family_call *c)
 		return name_missing(c, c->missing);
 	if (c->needs > c->space_bytes) {
 		snprintf(text, sizeof text,
-		         "it takes a workspace of %llu bytes for these sizes: give one with "
+		         "it requires a workspace of %llu bytes for these sizes; set one with "
 		         "hexc_family_call_workspace",
 		         (unsigned long long)c->needs);
 		return told(c, HEXC_E_ARGS, text);

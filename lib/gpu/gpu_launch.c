@@ -20,8 +20,8 @@ gpu_load_image(hexc_gpu *g, const void *image, void **module)
 		snprintf(g->why + n, sizeof g->why - n, ": %s", log);
 	else if (result == DRV_CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
 		snprintf(g->why + n, sizeof g->why - n,
-		         ": the PTX is newer than this driver, which is of CUDA %u.%u; "
-		         "install a newer one, or give the module cubins",
+		         ": the PTX is newer than this driver (CUDA %u.%u); install a newer one, or "
+		         "compile the module with cubins",
 		         g->info.driver / 1000, g->info.driver % 1000 / 10);
 	return code;
 }
@@ -60,7 +60,7 @@ load_cubin_or_ptx(hexc_gpu_module *gm)
 			g, HEXC_E_DEVICE,
 			"module for %s is incompatible with %s (compute capability %u.%u); compile for %s",
 			info.arch, g->name, g->info.capability / 10, g->info.capability % 10,
-			g->info.arch ? g->info.arch : "an older GPU, if there is such an arch");
+			g->info.arch ? g->info.arch : "an older GPU, if such an architecture exists");
 	if (gpu_load_cached(gm))
 		return HEXC_OK;
 	return gpu_load_image(g, hexc_ptx(gm->m, NULL), &gm->module);
@@ -79,7 +79,7 @@ hexc_gpu_load(hexc_gpu *g, const hexc_module *m, hexc_gpu_module **out)
 	hexc_ptx(m, &n);
 	if (n == 0)
 		return gpu_error(g, HEXC_E_INVALID,
-		               "the module has no PTX: it was compiled up to an earlier pass only");
+		               "the module has no PTX: its compilation stopped after an earlier pass");
 	gm = calloc(1, sizeof *gm);
 	if (!gm)
 		return gpu_error(g, HEXC_E_NOMEM, "out of memory");

@@ -179,7 +179,7 @@ hexc_call_ptr(hexc_call *c, int i, void *ptr, uint64_t bytes)
 	if (!p)
 		return code;
 	if (p->kind != HEXC_POINTER)
-		return call_error(c, HEXC_E_INVALID, "%s is no tensor: give it a number", p->name);
+		return call_error(c, HEXC_E_INVALID, "%s is not a tensor; set a number", p->name);
 	c->arg[i].ptr = ptr;
 	c->arg[i].bytes = bytes;
 	c->value[i] = (uintptr_t)ptr;
@@ -197,7 +197,7 @@ hexc_call_int(hexc_call *c, int i, int64_t x)
 	if (!p)
 		return code;
 	if (p->kind == HEXC_POINTER || dtype_is_float(p->dtype))
-		return call_error(c, HEXC_E_INVALID, "%s is %s: an integer does not fit it", p->name,
+		return call_error(c, HEXC_E_INVALID, "%s is %s, and cannot be set to an integer", p->name,
 		                  p->kind == HEXC_POINTER ? "a tensor" : dtype_info[p->dtype].name);
 	if (c->arg[i].i != x || (c->missing >> i & 1))
 		c->planned = false;
@@ -217,7 +217,7 @@ hexc_call_float(hexc_call *c, int i, double x)
 	if (!p)
 		return code;
 	if (p->kind != HEXC_SCALAR || !dtype_is_float(p->dtype))
-		return call_error(c, HEXC_E_INVALID, "%s is no scalar of a float type", p->name);
+		return call_error(c, HEXC_E_INVALID, "%s is not a scalar of a float type", p->name);
 	c->arg[i].f = x;
 	arithmetic_enter(&host);
 	num_put(p->dtype, &c->value[i], 0, x);
@@ -231,7 +231,7 @@ call_missing(hexc_call *c, uint64_t missing)
 {
 	const ModParam *p = &c->gm->m->kernel[c->k].param[CTZ64((int64_t)missing)];
 
-	return call_error(c, HEXC_E_ARGS, "%s has no argument yet: give it one with hexc_call_%s", p->name,
+	return call_error(c, HEXC_E_ARGS, "%s has no argument yet; set it with hexc_call_%s", p->name,
 	                  p->kind == HEXC_POINTER     ? "ptr"
 	                  : dtype_is_float(p->dtype) ? "float"
 	                                             : "int");
@@ -249,8 +249,9 @@ hexc_call_bytes(hexc_call *c, int i, uint64_t *bytes)
 		return call_missing(c, c->missing & c->numbers);
 	code = hexc_tensor_bytes(c->gm->m, c->k, (size_t)i, c->arg, bytes);
 	if (code == HEXC_E_INVALID)
-		return call_error(c, code, "%s is no tensor", p->name);
-	return code ? call_error(c, code, "the bytes of %s cannot be computed for these sizes", p->name)
+		return call_error(c, code, "%s is not a tensor", p->name);
+	return code ? call_error(c, code, "the size of %s in bytes cannot be computed for these sizes",
+	                         p->name)
 	            : HEXC_OK;
 }
 

@@ -149,8 +149,7 @@ last_node(hexc_call *c, void *stream, void **node)
 		return code;
 	if (status != DRV_CU_STREAM_CAPTURE_STATUS_ACTIVE)
 		return call_error(c, HEXC_E_INVALID,
-		                  "the stream is not being captured: call cuStreamBeginCapture "
-		                  "before");
+		                  "the stream is not being captured; call cuStreamBeginCapture first");
 	if (n == 1)
 		*node = nodes[0];
 	return HEXC_OK;

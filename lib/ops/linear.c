@@ -172,7 +172,8 @@ take_arch(LinearBuild *j, const hexc_gpu *g)
 	hexc_gpu_describe(g, &info);
 	if (!j->o.arch)
 		j->o.arch = info.arch;
-	return j->o.arch ? true : fail(j, HEXC_E_ARCH, "the device runs no arch that hexc compiles for");
+	return j->o.arch ? true : fail(j, HEXC_E_ARCH, "the device supports no architecture that hexc "
+	                                               "compiles for");
 }
 
 int

@@ -41,7 +41,7 @@ read_use(OpSourceReader *r, char *s)
 		const char *name = arena_strndup(r->a, at, n);
 
 		if (r->out->nuse == HEXC_FAMILY_STAGES || !op_text(name)) {
-			wrong(r, name, "there is no such file, or there are too many");
+			wrong(r, name, "no such file, or too many files");
 			return;
 		}
 		r->out->use[r->out->nuse++] = name;
@@ -57,7 +57,7 @@ read_letter(OpSourceReader *r, char *s, int dim)
 	char *eq = strchr(s, '='), *plus, *of;
 
 	if (!eq || r->out->nindex == 2 * HEXC_MAX_RANK || dim >= HEXC_MAX_RANK) {
-		wrong(r, s, "index wants LETTER = SLICE, of each dim one");
+		wrong(r, s, "`index` requires LETTER = SLICE, one for each dimension");
 		return;
 	}
 	*eq = 0;
@@ -112,7 +112,7 @@ read_line(OpSourceReader *r, char *s)
 				by_word[i].read(r, s + strlen(by_word[i].word));
 			return;
 		}
-	wrong(r, s, "that is none of op, use, index and take");
+	wrong(r, s, "expected op, use, index or take");
 }
 
 bool

@@ -260,7 +260,7 @@ write_tile(Filler *f, const hexc_op_set *set, const char *name, size_t n)
 	Indices x;
 
 	if (!end) {
-		wrong(f, set, "a bracket is not closed");
+		wrong(f, set, "unclosed bracket");
 		return name + n;
 	}
 	text_add(&slice, name, n + 1);
@@ -301,7 +301,7 @@ write_expression(Filler *f, const hexc_op_set *set)
 		n += n == 0;
 		/* ends of statements and lines are not part of an expression */
 		if (strchr(";{}\n", *s) || (*s == '/' && s[1] == '/'))
-			wrong(f, set, "an expression has no ; { } // or new lines");
+			wrong(f, set, "an expression must not contain ; { } // or newlines");
 		while (s[n - 1] >= '0' && s[n - 1] <= '9' && letter(s[n]))
 			n++; /* 1e3 */
 		text_add(&f->out, s, n);

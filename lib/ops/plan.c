@@ -225,7 +225,8 @@ make_bundle(OpJob *j)
 			m[n++] = j->kernel[i].module;
 	if (!n)
 		return op_fail(j, j->failed_code ? j->failed_code : HEXC_E_ARGS,
-		               j->failed_code ? j->failed : "no line of its table has these constants");
+		               j->failed_code ? j->failed : "no entry of its dispatch table has these "
+		                                            "constants");
 	j->code = hexc_bundle_save_families(m, n, hexc_build_info(), table, NULL, 0, &op->nbytes, j->why,
 	                                    j->n);
 	if (j->code)
@@ -315,7 +316,7 @@ hexc_op_plan(hexc_op **out, const char *name, const hexc_op_set *set, size_t nse
 	    !good_settings(set, nset))
 		return HEXC_E_INVALID;
 	if (hexc_op_find(name) < 0)
-		return why_error(HEXC_E_ARGS, why, n, "there is no operator %s; hexc_op_at lists them", name);
+		return why_error(HEXC_E_ARGS, why, n, "unknown operator %s; hexc_op_at lists them", name);
 	j.source.name = name;
 	j.opts.arch = j.o.arch;
 	j.opts.cache = j.o.cache;

@@ -34,7 +34,7 @@ say(LinearPlan *l, const char *name, const char *value)
 {
 	if (host_says(l, name))
 		refuse(l, HEXC_E_ARGS,
-		       arena_printf(l->arena, "%s is what its format says: leave it out", name));
+		       arena_printf(l->arena, "%s is defined by its format; omit it", name));
 	else
 		l->set[l->nset++] = (hexc_op_set){ name, value };
 }
@@ -180,11 +180,13 @@ known_scheme(LinearPlan *l)
 	    !same_groups(l, HEXC_PLANE_OFFSET, HEXC_PLANE_SCALE) ||
 	    !same_groups(l, HEXC_PLANE_OFFSET2, HEXC_PLANE_SCALE2))
 		return refuse(l, HEXC_E_ARGS,
-		              "zeros or offsets have groups of their own, which no operator has: convert it");
+		              "zeros or offsets have separate groups, which no operator supports; convert "
+		              "it");
 	if (p[HEXC_PLANE_INDEX].dtype && p[HEXC_PLANE_SCALE2].dtype && p[HEXC_PLANE_SCALE2].rows > 1)
-		return refuse(l, HEXC_E_ARGS, "an order of inputs with two levels of scales has no operator");
+		return refuse(l, HEXC_E_ARGS, "no operator supports an input order with two levels of "
+		                              "scales");
 	if (p[HEXC_PLANE_TABLE].dtype && p[HEXC_PLANE_TABLE].cols > 16)
-		return refuse(l, HEXC_E_ARGS, "its table has more than 16 numbers, which lookup takes");
+		return refuse(l, HEXC_E_ARGS, "its table has more than 16 values, the limit of lookup");
 	return true;
 }
 
@@ -228,10 +230,10 @@ plain(LinearPlan *l, const char *act)
 
 	for (int id = 0; id < HEXC_NPLANE; id++)
 		if (id != HEXC_PLANE_CODE && l->w.plane[id].dtype)
-			return refuse(l, HEXC_E_ARGS, "codes of more than 8 bits have no scales");
+			return refuse(l, HEXC_E_ARGS, "codes of more than 8 bits cannot have scales");
 	if (l->w.n < 1 || l->w.k < 1 || l->w.n > INT64_MAX / 64 / l->w.k || !p->data || p->rows != l->w.n ||
 	    p->cols != l->w.k || p->bytes < (uint64_t)(p->rows * p->cols) * t->bits / 8)
-		return refuse(l, HEXC_E_INVALID, "its plane does not have n rows of k numbers");
+		return refuse(l, HEXC_E_INVALID, "its plane does not have n rows of k values");
 	l->op = "gemm";
 	give(l, "B", linear_convert(l, p, act, 1));
 	return true;
@@ -253,6 +255,6 @@ linear_scheme(LinearPlan *l)
 		l->set[l->nset++] = (hexc_op_set){ "ACT", act };
 	}
 	if (strcmp(act, "f16") != 0 && strcmp(act, "bf16") != 0)
-		return refuse(l, HEXC_E_ARGS, "ACT is f16 or bf16");
+		return refuse(l, HEXC_E_ARGS, "ACT must be f16 or bf16");
 	return floats ? plain(l, act) : quantized(l, act);
 }

@@ -167,7 +167,7 @@ all_used(OpJob *j)
 				}
 		}
 		return op_fail(j, HEXC_E_ARGS,
-		               arena_printf(j->arena, "it has no constant and no hole named %s%s%s",
+		               arena_printf(j->arena, "it has no constant or placeholder named %s%s%s",
 		                         j->set[s].name, best ? "; did you mean " : "", best ? best : ""));
 	}
 	return true;

@@ -28,7 +28,7 @@ read_pack(void *user)
 	if (!pack_parse(&j->arena, j->text, strlen(j->text), &j->pack, &j->why))
 		return;
 	if (j->rank < 2 || j->rank > HEXC_MAX_RANK) {
-		j->why = "a packed tensor has 2 to 8 dimensions";
+		j->why = "a packed tensor must have 2 to 8 dimensions";
 		return;
 	}
 	j->count = 1;
@@ -37,7 +37,7 @@ read_pack(void *user)
 			j->count = -1;
 	j->words = j->count < 0 ? -1 : pack_words(&j->pack, (int)j->rank, j->dim);
 	if (j->words < 0 || j->count > INT64_MAX / 8)
-		j->why = "the shape has a negative extent, or more elements than a machine addresses";
+		j->why = "the shape has a negative extent, or exceeds the address space";
 	else
 		j->code = HEXC_OK;
 }

@@ -82,8 +82,9 @@ plan_depend(hexc_plan *p, PlanSolution *s)
 		/* only earlier nodes are recorded as writers */
 		if (u->how & HEXC_PLAN_READ && !p->buffer[u->buffer].outside && !seen[u->buffer].writer)
 			return plan_error(p, HEXC_E_INVALID,
-			                  "%s reads buffer %u, which no node before it writes: let one write "
-			                  "it, or make it one of the host's with hexc_plan_outside",
+			                  "%s reads buffer %u, which no preceding node writes; add a node "
+			                  "that writes it, or declare it as a host buffer with "
+			                  "hexc_plan_outside",
 			                  plan_node_name(p, u->node, name), u->buffer);
 		add_dependences(s, &seen[u->buffer], reader, &n, u);
 	}

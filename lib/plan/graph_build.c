@@ -130,7 +130,7 @@ new_buffer(hexc_plan *p, Buffer b, uint32_t *id)
 	if (!p || !id)
 		return HEXC_E_INVALID;
 	if (p->nbuffer == PLAN_BUFFERS)
-		return plan_error(p, HEXC_E_LIMIT, "a plan has at most %d buffers", PLAN_BUFFERS);
+		return plan_error(p, HEXC_E_LIMIT, "a plan can have at most %d buffers", PLAN_BUFFERS);
 	if (b.bytes >> 48)
 		return plan_error(p, HEXC_E_INVALID, "a buffer of 2^48 bytes or more");
 	code = plan_try(p, &p->arena, add_buffer, &b);
@@ -156,9 +156,11 @@ static int
 check_time(hexc_plan *p, double us, double fill)
 {
 	if (!(us >= 0 && us <= 1e9))
-		return plan_error(p, HEXC_E_INVALID, "a time of %g microseconds: from 0 to 10^9", us);
+		return plan_error(p, HEXC_E_INVALID, "time of %g microseconds is out of range: 0 to 10^9",
+		                  us);
 	if (!(fill >= 0 && fill <= 1))
-		return plan_error(p, HEXC_E_INVALID, "a node that fills %g of the device: from 0 to 1", fill);
+		return plan_error(p, HEXC_E_INVALID, "device fraction %g of a node is out of range: 0 to 1",
+		                  fill);
 	return HEXC_OK;
 }
 
@@ -189,7 +191,7 @@ hexc_plan_node(hexc_plan *p, const hexc_plan_work *work, uint32_t *id)
 	if (!take_in(&w, sizeof w, work))
 		return plan_error(p, HEXC_E_INVALID, "the work descriptor uses fields of a newer hexc.h");
 	if (p->nnode == PLAN_NODES)
-		return plan_error(p, HEXC_E_LIMIT, "a plan has at most %d nodes", PLAN_NODES);
+		return plan_error(p, HEXC_E_LIMIT, "a plan can have at most %d nodes", PLAN_NODES);
 	if (w.call && w.launch)
 		return plan_error(p, HEXC_E_INVALID, "node %u has both a call and a launch callback",
 		                  p->nnode);
@@ -206,7 +208,7 @@ check_node(hexc_plan *p, uint32_t node)
 {
 	return node < p->nnode ? HEXC_OK
 	                       : plan_error(p, HEXC_E_INVALID,
-	                                    "there is no node %u: they are counted from 0 to %d",
+	                                    "node %u does not exist: valid indices are 0 to %d",
 	                                    node, (int)p->nnode - 1);
 }
 
@@ -215,7 +217,7 @@ check_buffer(hexc_plan *p, uint32_t buffer)
 {
 	return buffer < p->nbuffer
 	               ? HEXC_OK
-	               : plan_error(p, HEXC_E_INVALID, "there is no buffer %u: they are counted from 0 to %d",
+	               : plan_error(p, HEXC_E_INVALID, "buffer %u does not exist: valid indices are 0 to %d",
 	                            buffer, (int)p->nbuffer - 1);
 }
 
@@ -233,7 +235,7 @@ hexc_plan_family(hexc_plan *p, uint32_t node, hexc_family_call *family)
 	n = &p->node[node];
 	if (n->call || n->launch || n->family)
 		return plan_error(p, HEXC_E_INVALID,
-		                  "%s launches something: a family needs a node without call and launch",
+		                  "%s already has a launch; a family requires a node without call and launch",
 		                  plan_node_name(p, node, name));
 	n->family = family;
 	p->solved = false;
@@ -268,8 +270,8 @@ hexc_plan_use(hexc_plan *p, uint32_t node, uint32_t buffer, uint32_t how)
 		return code;
 	if (how < 1 || how > (HEXC_PLAN_READ | HEXC_PLAN_WRITE))
 		return plan_error(p, HEXC_E_INVALID,
-		                  "buffer %u is used in the way %u: HEXC_PLAN_READ, HEXC_PLAN_WRITE "
-		                  "or their sum",
+		                  "buffer %u has the invalid access mode %u; expected HEXC_PLAN_READ, "
+		                  "HEXC_PLAN_WRITE or both",
 		                  buffer, how);
 	return use(p, (BufferUse){ node, buffer, how, -1 });
 }
@@ -291,7 +293,7 @@ hexc_plan_arg(hexc_plan *p, uint32_t node, int param, uint32_t buffer)
 	how = p->node[node].call ? call_touches(p->node[node].call, param)
 	                         : family_touches(p->node[node].family, param);
 	if (!how)
-		return plan_error(p, HEXC_E_INVALID, "parameter %d of %s is no tensor", param,
+		return plan_error(p, HEXC_E_INVALID, "parameter %d of %s is not a tensor", param,
 		                  plan_node_name(p, node, name));
 	return use(p, (BufferUse){ node, buffer, how, param });
 }
@@ -307,7 +309,7 @@ hexc_plan_workspace(hexc_plan *p, uint32_t node, uint32_t buffer)
 	if ((code = check_node(p, node)) || (code = check_buffer(p, buffer)))
 		return code;
 	if (!p->node[node].family)
-		return plan_error(p, HEXC_E_INVALID, "%s has no family, which could take a workspace",
+		return plan_error(p, HEXC_E_INVALID, "%s has no family that could use a workspace",
 		                  plan_node_name(p, node, name));
 	return use(p, (BufferUse){ node, buffer, HEXC_PLAN_WRITE, WORKSPACE });
 }
@@ -333,8 +335,8 @@ hexc_plan_after(hexc_plan *p, uint32_t node, uint32_t before)
 		return code;
 	if (before >= node)
 		return plan_error(p, HEXC_E_INVALID,
-		                  "node %u cannot depend on node %u: it may on those that were "
-		                  "added before it",
+		                  "node %u cannot depend on node %u; it may only depend on nodes added "
+		                  "before it",
 		                  node, before);
 	return plan_try(p, &p->arena, add_after, &e);
 }
@@ -368,7 +370,7 @@ hexc_plan_set_ptr(hexc_plan *p, uint32_t buffer, void *ptr)
 		return code;
 	if (!p->buffer[buffer].outside)
 		return plan_error(p, HEXC_E_INVALID,
-		                  "buffer %u is the plan's own: it has its place in the memory of "
+		                  "buffer %u is owned by the plan: its memory is part of that of "
 		                  "hexc_plan_bind",
 		                  buffer);
 	p->buffer[buffer].ptr = ptr;
@@ -400,8 +402,8 @@ hexc_plan_changed(hexc_plan *p, uint32_t node, int changed)
 	if ((code = check_node(p, node)))
 		return code;
 	if (!p->node[node].launch)
-		return plan_error(p, HEXC_E_INVALID, "%s has no launch: what else changes is seen without a "
-		                  "word",
+		return plan_error(p, HEXC_E_INVALID, "%s has no launch; other changes are detected "
+		                                     "automatically",
 		                  plan_node_name(p, node, name));
 	p->node[node].said = changed || p->node[node].said == CHANGED ? CHANGED : SAME;
 	return HEXC_OK;

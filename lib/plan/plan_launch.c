@@ -36,7 +36,8 @@ hexc_plan_bind(hexc_plan *p, void *memory, uint64_t bytes)
 	if (!p)
 		return HEXC_E_INVALID;
 	if ((uintptr_t)memory % p->o.align)
-		return plan_error(p, HEXC_E_ARGS, "the memory is at %p, which is no multiple of %u", memory,
+		return plan_error(p, HEXC_E_ARGS, "the memory is at %p, which is not a multiple of %u",
+		                  memory,
 		                  p->o.align);
 	p->memory = memory;
 	p->memory_bytes = memory ? bytes : 0;
@@ -50,18 +51,18 @@ check_ready(hexc_plan *p, uint32_t nstream)
 
 	if (!p->o.gpu)
 		return plan_error(p, HEXC_E_INVALID,
-		                  "the plan has no GPU: give hexc_plan_new one in its options");
+		                  "the plan has no GPU; pass one in the options of hexc_plan_new");
 	if (!p->solved)
 		return plan_error(p, HEXC_E_INVALID,
-		                  "it is not solved, or something was added since: call hexc_plan_solve");
+		                  "it is not solved, or was changed since; call hexc_plan_solve");
 	if (!p->fits)
 		return plan_error(p, HEXC_E_INVALID,
 		                  "buffer sizes changed after placement; call hexc_plan_refit or hexc_plan_solve");
 	if (nstream < s->streams)
-		return plan_error(p, HEXC_E_INVALID, "it takes %u streams, not %u", s->streams, nstream);
+		return plan_error(p, HEXC_E_INVALID, "it requires %u streams, got %u", s->streams, nstream);
 	if (p->memory_bytes < s->bytes)
 		return plan_error(p, HEXC_E_ARGS,
-		                  "its buffers take %llu bytes and hexc_plan_bind has given %llu",
+		                  "its buffers need %llu bytes, but hexc_plan_bind provided %llu",
 		                  (unsigned long long)s->bytes, (unsigned long long)p->memory_bytes);
 	return HEXC_OK;
 }
@@ -339,8 +340,8 @@ hexc_plan_capture(hexc_plan *p, void *const *stream, uint32_t n)
 	for (uint32_t i = 0; i < p->s.streams; i++)
 		if (!stream[i])
 			return plan_error(p, HEXC_E_INVALID,
-			                  "stream %u is the default one, which cannot be captured: make "
-			                  "one", i);
+			                  "stream %u is the default stream, which cannot be captured; "
+			                  "create a stream", i);
 	p->nstream = n < PLAN_STREAMS ? n : PLAN_STREAMS;
 	memcpy(p->stream, stream, p->nstream * sizeof *stream);
 	if ((code = enter(p)))
@@ -351,7 +352,7 @@ hexc_plan_capture(hexc_plan *p, void *const *stream, uint32_t n)
 static int
 nothing_captured(hexc_plan *p)
 {
-	return plan_error(p, HEXC_E_INVALID, "there is no graph: call hexc_plan_capture");
+	return plan_error(p, HEXC_E_INVALID, "no graph was captured; call hexc_plan_capture");
 }
 
 /* Does the graph match what its nodes would do now, as far as the host stated it? */
@@ -366,7 +367,7 @@ check_fresh(hexc_plan *p)
 
 		if (n->said == CHANGED || (n->family && family_changes(n->family) != p->kept[k].changes))
 			return plan_error(p, HEXC_E_INVALID,
-			                  "%s has changed since the graph was captured: call "
+			                  "%s has changed since the graph was captured; call "
 			                  "hexc_plan_update",
 			                  plan_node_name(p, v, name));
 	}
@@ -453,9 +454,9 @@ check_said(hexc_plan *p)
 
 		if (p->node[v].launch && p->node[v].said == UNSAID)
 			return plan_error(p, HEXC_E_INVALID,
-			                  "%s is a launch, which may do something else than when it was "
-			                  "captured: say hexc_plan_changed, 1 or 0, or make it a call or a "
-			                  "family",
+			                  "%s is a launch callback, whose work may have changed since the "
+			                  "capture; call hexc_plan_changed with 1 or 0, or make it a call "
+			                  "or a family",
 			                  plan_node_name(p, v, name));
 	}
 	return HEXC_OK;

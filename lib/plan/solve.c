@@ -227,7 +227,7 @@ hexc_plan_refit(hexc_plan *p)
 		return HEXC_E_INVALID;
 	if (!p->solved)
 		return plan_error(p, HEXC_E_INVALID,
-		                  "it is not solved, or something was added since: call hexc_plan_solve");
+		                  "it is not solved, or was changed since; call hexc_plan_solve");
 	p->fits = false;
 	return plan_try(p, &p->s.arena, refit, &p->s.after);
 }

@@ -19,7 +19,7 @@ bytes_at(const hexc_bundle *b, uint64_t at, size_t n, void **own, int *code, cha
 		*code = why_error(HEXC_E_NOMEM, why, nwhy, "%s", hexc_strerror(HEXC_E_NOMEM));
 	else if (!disk_at(b->fd, at, *own, n)) {
 		*code = why_error(HEXC_E_FILE, why, nwhy, "the bundle cannot be read: %s",
-		                  errno ? strerror(errno) : "it has become shorter since it was opened");
+		                  errno ? strerror(errno) : "it was truncated since it was opened");
 		free(*own);
 		*own = NULL;
 	}
@@ -41,7 +41,7 @@ places(Wire *w, const hexc_bundle *b, uint64_t end)
 		const BundleModule *m = &b->x.module[i];
 
 		if (m->at < end || m->at > b->bytes || m->bytes > b->bytes - m->at)
-			wire_bad(w, "a module stands where it cannot be");
+			wire_bad(w, "a module is at an invalid offset");
 		end = m->at + m->bytes;
 	}
 }
@@ -55,7 +55,7 @@ read_index(void *user)
 
 	bundle_wire(&j->w, &b->x);
 	if (j->w.at != j->w.n)
-		wire_bad(&j->w, "something follows the index");
+		wire_bad(&j->w, "unexpected data after the index");
 	b->index_end = BUNDLE_HEAD + j->w.n;
 	places(&j->w, b, b->index_end);
 	b->loaded = NEWN(&b->arena, _Atomic(hexc_module *), b->x.nmodule + 1);
@@ -66,15 +66,15 @@ static const char *
 head_wrong(const unsigned char *head, uint64_t bytes, uint64_t *index)
 {
 	if (bytes < sizeof bundle_magic || memcmp(head, bundle_magic, sizeof bundle_magic) != 0)
-		return "it is no bundle of hexc: it does not begin with HEXCBUN; hexc build makes one";
+		return "not a hexc bundle: it does not start with HEXCBUN; create one with hexc build";
 	if (bytes < BUNDLE_HEAD)
-		return "it ends too early; copy it again, or build it again";
+		return "it is truncated; copy it again, or build it again";
 	if (wire_get_word(head + 8, 4) != BUNDLE_VERSION)
-		return "it is of another version of the format; build it again";
+		return "it has another format version; build it again";
 	if (wire_get_word(head + 16, 8) != bytes)
-		return "it is shorter or longer than it says; copy it again, or build it again";
+		return "its size differs from the size in its header; copy it again, or build it again";
 	*index = wire_get_word(head + 32, 8);
-	return *index > bytes - BUNDLE_HEAD ? "its index is longer than itself; build it again" : NULL;
+	return *index > bytes - BUNDLE_HEAD ? "its index is larger than the file; build it again" : NULL;
 }
 
 static int
@@ -283,7 +283,7 @@ read_module(const hexc_bundle *b, int i, hexc_module **out, char *why, size_t n)
 	hexc_module_free(*out);
 	*out = NULL;
 	return why_error(HEXC_E_FILE, why, n,
-	                 "module %d of the bundle (%s, %s) is not what the index says; build it again", i,
+	                 "module %d of the bundle (%s, %s) does not match the index; build it again", i,
 	                 m->file, m->arch);
 }
 

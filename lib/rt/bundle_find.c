@@ -73,7 +73,7 @@ by_name(BundleQuery *f)
 		}
 	}
 	if (!f->want.kernel && several)
-		return NONE(f, "the bundle has several kernels: name one of %s", names.s);
+		return NONE(f, "the bundle has several kernels; select one of %s", names.s);
 	return f->left ? HEXC_OK : NONE(f, "the bundle has no kernel %s; it has %s", name, names.s);
 }
 
@@ -120,7 +120,7 @@ by_constant(BundleQuery *f, const hexc_define *d)
 	}
 	if (f->left)
 		return HEXC_OK;
-	return values.n ? NONE(f, "no such kernel of the bundle has %s; there is %s", want, values.s)
+	return values.n ? NONE(f, "no such kernel of the bundle has %s; available: %s", want, values.s)
 	                : NONE(f, "no such kernel of the bundle has a constant %s", d->name);
 }
 
@@ -149,7 +149,8 @@ by_shape(BundleQuery *f)
 		}
 	}
 	return f->left ? HEXC_OK
-	               : NONE(f, "no such kernel of the bundle takes these sizes: of the first, %s", first);
+	               : NONE(f, "no such kernel of the bundle accepts these sizes: for the first, %s",
+	                      first);
 }
 
 /* ---- which of those that are left -------------------------------------------------------------------- */
@@ -278,7 +279,8 @@ hexc_bundle_find(const hexc_bundle *b, const hexc_want *want, size_t *out, char 
 	if (f.want.arch) {
 		arch_runs(0, f.want.arch, &f.capability);
 		if (!f.capability)
-			return why_error(HEXC_E_INVALID, why, n, "the arch %s is none: sm_80 is one",
+			return why_error(HEXC_E_INVALID, why, n, "unknown architecture %s (expected e.g. "
+			                                         "sm_80)",
 			                 f.want.arch);
 	}
 	f.left = b->x.nkernel;

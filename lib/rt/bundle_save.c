@@ -109,8 +109,8 @@ hexc_bundle_save_families(const hexc_module *const *m, size_t n, const char *com
 	for (size_t i = 0; i < n; i++)
 		if (!m[i] || !m[i]->nptx)
 			return why_error(HEXC_E_INVALID, why, nwhy,
-			                 "module %zu has no PTX: it was compiled up to "
-			                 "an earlier pass only",
+			                 "module %zu has no PTX: its compilation stopped after an earlier "
+			                 "pass",
 			                 i);
 	arena_init(&arena, NULL, NULL);
 	j.arena = &arena;
@@ -122,7 +122,8 @@ hexc_bundle_save_families(const hexc_module *const *m, size_t n, const char *com
 		code = j.code;
 	*bytes = j.bytes;
 	if (!code && out && j.bytes > room)
-		code = why_error(HEXC_E_INVALID, why, nwhy, "the bundle has %zu bytes, there is room for %zu",
+		code = why_error(HEXC_E_INVALID, why, nwhy, "the bundle has %zu bytes, but the buffer has "
+		                                            "%zu",
 		                 j.bytes, room);
 	if (!code && out)
 		put_head(out, j.bytes, j.w.at - BUNDLE_HEAD);

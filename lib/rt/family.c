@@ -93,7 +93,7 @@ find_kernel(FamilyOpen *j, FamilyStage *s)
 	}
 	bundle_constants_text(s->define, (size_t)s->ndefine, text, sizeof text);
 	if (found < 0) {
-		family_wrong(&j->t, "the bundle has no kernel %s%s%s for %s: build it with --family",
+		family_wrong(&j->t, "the bundle has no kernel %s%s%s for %s; build it with --family",
 		             s->kernel, *text ? " with " : "", text,
 		             j->f->arch ? j->f->arch : "this device");
 		j->code = HEXC_E_ARGS;
@@ -156,7 +156,7 @@ find_workspace(FamilyOpen *j, FamilyLine *l)
 			    stage_reading(l, p->name, s + 1, l->nstage) < 0)
 				continue;
 			if (l->ntensor == HEXC_MAX_PARAMS)
-				family_wrong(&j->t, "the line has more than %d tensors in its workspace",
+				family_wrong(&j->t, "the entry has more than %d tensors in its workspace",
 				             HEXC_MAX_PARAMS);
 			else
 				VEC_PUSH(j->t.arena, l->tensor, l->ntensor, l->tensor_cap, t);
@@ -181,13 +181,12 @@ argument(FamilyOpen *j, const FamilyStage *s, int i)
 	}
 	is = &f->param[at].m->kernel[f->param[at].k].param[f->param[at].i];
 	if (is->kind != p->kind || is->dtype != p->dtype || (is->kind == HEXC_POINTER && is->rank != p->rank))
-		family_wrong(&j->t, "%s of kernel %s is another kind of argument than that of %s: rename one",
+		family_wrong(&j->t, "%s of kernel %s is another kind of argument than that of %s; rename one",
 		             p->name, s->kernel, f->param[at].m->kernel[f->param[at].k].name);
 	else if (is->kind == HEXC_POINTER && (!is->packed != !p->packed ||
 	                                      (is->packed && strcmp(is->pack, p->pack) != 0)))
 		family_wrong(&j->t,
-		             "%s of kernel %s is packed in another way than that of %s: one tensor cannot be "
-		             "both",
+		             "%s of kernel %s has another pack than that of %s; one tensor cannot have both",
 		             p->name, s->kernel, f->param[at].m->kernel[f->param[at].k].name);
 	return at;
 }
@@ -225,11 +224,11 @@ find_sources(FamilyOpen *j, FamilyLine *l)
 
 			used = used || p;
 			if (p && (p->kind == HEXC_POINTER || dtype_is_float(p->dtype)))
-				family_wrong(&j->t, "%s of kernel %s is no size", p->name,
+				family_wrong(&j->t, "%s of kernel %s is not a size", p->name,
 				             l->stage[s].kernel);
 		}
 		if (!used)
-			family_wrong(&j->t, "no kernel of the line has a size %s", l->size[k].name);
+			family_wrong(&j->t, "no kernel of the entry has a size %s", l->size[k].name);
 	}
 }
 
@@ -248,7 +247,7 @@ choose_family(FamilyOpen *j, const char **from, const char **end)
 	while (at < stop && (begin = family_next(&j->t, at, stop, &name, &arch, &behind)) != NULL) {
 		at = behind;
 		if (!j->name && only && strcmp(only, name) != 0)
-			family_wrong(&j->t, "there are several families, %s and %s: name one", only, name);
+			family_wrong(&j->t, "several families, %s and %s; select one", only, name);
 		if (j->name && strcmp(name, j->name) != 0)
 			continue;
 		only = name;
@@ -301,7 +300,7 @@ read_family(void *user)
 	if (choose_family(j, &from, &end))
 		read_lines(j, from, end);
 	else if (!j->t.bad)
-		j->code = why_error(HEXC_E_ARGS, j->t.why, j->t.n, "there is no family %s%s",
+		j->code = why_error(HEXC_E_ARGS, j->t.why, j->t.n, "no family %s%s",
 		                    j->name ? j->name : "", j->capability ? " for this device" : "");
 }
 

@@ -103,7 +103,7 @@ static void
 expect(FamilyExprReader *r, const char *what)
 {
 	if (!accept(r, what))
-		family_wrong(r->t, "%s is missing at '%.20s'", what, r->at);
+		family_wrong(r->t, "missing %s at '%.20s'", what, r->at);
 }
 
 /* ---- expressions ----------------------------------------------------------------------------------- */
@@ -142,11 +142,11 @@ read_name(FamilyExprReader *r, size_t n)
 		const ModParam *mp = &p->m->kernel[p->k].param[p->i];
 
 		if (mp->kind == HEXC_POINTER || dtype_is_float(mp->dtype))
-			family_wrong(r->t, "%s is no size", name);
+			family_wrong(r->t, "%s is not a size", name);
 		return node(r, O_none, D_i64, -1, -1, -1, i);
 	}
 	if (!constant(r->l, name, &value))
-		family_wrong(r->t, "%s is neither a size of the family nor a constant of the line's kernels",
+		family_wrong(r->t, "%s is neither a size of the family nor a constant of the entry's kernels",
 		             name);
 	return number(r, value);
 }
@@ -203,9 +203,9 @@ read_number(FamilyExprReader *r)
 
 	for (; *r->at >= '0' && *r->at <= '9'; r->at++)
 		if (!mul64(x, 10, &x) || !add64(x, *r->at - '0', &x))
-			family_wrong(r->t, "a number is too large");
+			family_wrong(r->t, "number too large");
 	if (in_word(*r->at))
-		family_wrong(r->t, "'%.20s' is no number", r->at);
+		family_wrong(r->t, "'%.20s' is not a number", r->at);
 	return number(r, x);
 }
 
@@ -235,7 +235,7 @@ read_unary(FamilyExprReader *r)
 		if (n)
 			a = read_name(r, n);
 		else
-			family_wrong(r->t, "a value is missing at '%.20s'", r->at);
+			family_wrong(r->t, "missing value at '%.20s'", r->at);
 	}
 	r->depth--;
 	return a < 0 ? 0 : a;
@@ -333,7 +333,7 @@ family_size_names(FamilyText *t, FamilyLine *l)
 			FamilySize s = { arena_strndup(t->arena, r.at, n), -1 };
 
 			if (!n || memchr("0123456789", *r.at, 10) || r.at[n + strspn(r.at + n, " \t")] != '=')
-				family_wrong(t, "with wants NAME=VALUE at '%.20s'", r.at);
+				family_wrong(t, "`with` requires NAME=VALUE at '%.20s'", r.at);
 			VEC_PUSH(t->arena, l->size, l->nsize, l->size_cap, s);
 			skip_value(&r);
 		} while (!t->bad && accept(&r, ","));
@@ -357,13 +357,13 @@ family_expressions(FamilyText *t, const hexc_family *f, FamilyLine *l)
 			s->value = read_or(&r);
 		} while (!t->bad && ++known < l->nsize && accept(&r, ","));
 	if (!t->bad && !accept_word(&r, "when"))
-		family_wrong(t, "when GUARD is missing at '%.20s'; 1 holds for all sizes", r.at);
+		family_wrong(t, "missing `when GUARD` at '%.20s'; guard 1 matches all sizes", r.at);
 	next_char(&r);
 	l->guard = r.at;
 	if (!t->bad)
 		l->cond = truth(&r, read_or(&r));
 	if (!t->bad && next_char(&r))
-		family_wrong(t, "'%.20s' follows the guard", r.at);
+		family_wrong(t, "unexpected '%.20s' after the guard", r.at);
 }
 
 void

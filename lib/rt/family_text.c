@@ -108,9 +108,9 @@ head(FamilyText *t, const char *from, const char *end)
 	const char *next = take_line(t, from, end);
 
 	if (!accept(t, "hexc-family"))
-		family_wrong(t, "it does not begin with hexc-family 1");
+		family_wrong(t, "it does not start with hexc-family 1");
 	else if (!accept(t, "1") || peek(t))
-		family_wrong(t, "it is of another version of the format than 1; export it again");
+		family_wrong(t, "it has a format version other than 1; export it again");
 	return t->bad ? NULL : next;
 }
 
@@ -138,13 +138,13 @@ family_next(FamilyText *t, const char *from, const char *end, const char **name,
 			begin = from;
 			*name = rest(t);
 			if (!**name || (*name)[strcspn(*name, blanks)])
-				family_wrong(t, "a family has one word as its name");
+				family_wrong(t, "a family's name must be one word");
 		} else if (begin && accept(t, "arch")) {
 			*arch = rest(t);
 			if (!target_find(*arch))
-				family_wrong(t, "there is no arch %s", *arch);
+				family_wrong(t, "unknown architecture %s", *arch);
 		} else if (!begin && peek(t)) {
-			family_wrong(t, "family NAME comes first");
+			family_wrong(t, "family NAME must come first");
 		}
 		if (t->bad)
 			return NULL;
@@ -181,12 +181,12 @@ take_define(FamilyText *t, FamilyStage *s, const char *word, size_t n)
 
 	value = arena_strndup(t->arena, eq + 1, (size_t)(word + n - eq - 1));
 	if (!whole_number(value, &d.value) && (d.value = hexc_type_value(value)) == 0) {
-		family_wrong(t, "%s=%s: that is neither an integer nor an element type", d.name, value);
+		family_wrong(t, "%s=%s: the value is neither an integer nor an element type", d.name, value);
 		return;
 	}
 	if (strcmp(d.name, "candidate") == 0) {
 		if (d.value < 0 || d.value > INT32_MAX)
-			family_wrong(t, "candidate=%s: that is none", value);
+			family_wrong(t, "candidate=%s: not a candidate", value);
 		s->candidate = (int)d.value;
 		return;
 	}
@@ -212,7 +212,8 @@ take_stage(FamilyText *t, FamilyLine *l)
 		else if (i == 0)
 			s.kernel = arena_strndup(t->arena, t->at, n);
 		else
-			family_wrong(t, "'%.*s' is no NAME=VALUE; the next kernel comes behind then", (int)n,
+			family_wrong(t, "'%.*s' is not NAME=VALUE; the next kernel must follow `then`",
+			             (int)n,
 			             t->at);
 	}
 	VEC_PUSH(t->arena, l->stage, l->nstage, l->stage_cap, s);
@@ -227,7 +228,7 @@ take_take(FamilyText *t, hexc_family *f)
 		take_stage(t, &l);
 	while (accept(t, "then") && !t->bad);
 	if (l.nstage > HEXC_FAMILY_STAGES)
-		family_wrong(t, "a line has at most %d kernels", HEXC_FAMILY_STAGES);
+		family_wrong(t, "an entry can have at most %d kernels", HEXC_FAMILY_STAGES);
 	l.rest = rest(t);
 	VEC_PUSH(t->arena, f->line, f->nline, f->line_cap, l);
 }
@@ -249,10 +250,11 @@ family_lines(FamilyText *t, hexc_family *f, const char *from, const char *end)
 		if (accept(t, "take"))
 			take_take(t, f);
 		else if (n && i == COUNT_OF(about))
-			family_wrong(t, "'%.*s' is none of take, arch and what tune writes", (int)n, t->at);
+			family_wrong(t, "'%.*s' is not take, arch, or a line that tune writes",
+			             (int)n, t->at);
 	}
 	if (!f->nline)
-		family_wrong(t, "family %s has no line that begins with take", f->name);
+		family_wrong(t, "family %s has no line that starts with take", f->name);
 }
 
 /* ---- before there is a bundle ----------------------------------------------------------------------- */

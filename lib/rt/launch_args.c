@@ -75,15 +75,15 @@ grid_of(const ModKernel *k, const ExprValues *v, uint32_t out[3], const Sentence
 		if (n > 0 && n <= most[d]) /* entire clusters */
 			n = (n + k->cluster[d] - 1) / k->cluster[d] * k->cluster[d];
 		if (n < 0 || n > most[d])
-			return launch_error(why, "the grid has %s = %lld blocks in %c; a launch takes 0 "
+			return launch_error(why, "the grid has %s = %lld blocks in %c; a launch can have 0 "
 			                         "to %lld",
 			                    k->grid_text[d], (long long)n, "xyz"[d], (long long)most[d]);
 		out[d] = (uint32_t)n;
 		all = all > INT32_MAX ? all : all * n; /* at most 2^31 * 2^31 */
 	}
 	if (k->persistent && all > INT32_MAX)
-		return launch_error(why, "the grid has %u x %u x %u blocks; those of a persistent kernel are "
-		                         "numbered to 2147483647",
+		return launch_error(why, "the grid has %u x %u x %u blocks; a persistent kernel can have "
+		                         "at most 2147483647",
 		                    out[0], out[1], out[2]);
 	return HEXC_OK;
 }
@@ -204,12 +204,12 @@ tensor_of(const ModParam *p, const ExprValues *v, int64_t *dim, int64_t *stride,
 		dim[d] = v->value[p->dim[d]];
 		stride[d] = v->value[p->stride[d]];
 		if (dim[d] < 0)
-			return launch_error(why, "%s has %s = %lld elements in dimension "
-			                         "%d", p->name, p->dim_text[d],
+			return launch_error(why, "%s has %s = %lld elements in dimension %d",
+			                    p->name, p->dim_text[d],
 			                    (long long)dim[d], d);
 		if (stride[d] < 0)
-			return launch_error(why, "%s has stride %s = %lld in dimension %d; strides are "
-			                         "not negative",
+			return launch_error(why, "%s has stride %s = %lld in dimension %d; strides must "
+			                         "not be negative",
 			                    p->name, p->stride_text[d], (long long)stride[d], d);
 	}
 	return HEXC_OK;
@@ -360,12 +360,12 @@ map_of(const ModKernel *k, const ModMap *map, const ExprValues *v, hexc_tensor_m
 		if (map->optional) /* encodable; the kernel does not use the map then */
 			bytes = align_up(bytes, MAP_GRAIN);
 		if (n < 0 || n > INT32_MAX)
-			return launch_error(why, "%s has %s = %lld elements in a dim; the kernel copies "
-			                         "boxes of it, and takes 0 to 2^31 - 1",
+			return launch_error(why, "%s has %s = %lld elements in a dimension; its TMA copies "
+			                         "allow 0 to 2^31 - 1",
 			                    name, map->dim_text[d], (long long)n);
 		if (!near || bytes >= (int64_t)1 << 40 || bytes % MAP_GRAIN)
-			return launch_error(why, "%s has a stride of %s = %lld elements; the kernel copies "
-			                         "boxes of it, and takes multiples of %d bytes below 2^40",
+			return launch_error(why, "%s has a stride of %s = %lld elements; its TMA copies "
+			                         "require multiples of %d bytes below 2^40",
 			                    name, map->stride_text[d], (long long)stride, MAP_GRAIN);
 		out->dim[d] = (uint64_t)n;
 		if (d)
@@ -420,8 +420,8 @@ hexc_tensor_maps(const hexc_module *m, size_t k, const hexc_arg *arg, hexc_encod
 		            (int)t.interleave, (int)t.swizzle, (int)t.l2, (int)t.fill);
 		if (rc) {
 			launch_error(&silent,
-			             "the tensor map of %s cannot be encoded: cuTensorMapEncodeTiled gives "
-			             "%d",
+			             "the tensor map of %s cannot be encoded: cuTensorMapEncodeTiled "
+			             "returned %d",
 			             mk->param[t.param].name, rc);
 			return HEXC_E_DEVICE;
 		}
@@ -455,10 +455,10 @@ check_numbers(const ModKernel *mk, const hexc_arg *arg, const Sentence *why)
 	for (int i = 0; i < mk->nparam; i++) {
 		const ModParam *p = &mk->param[i];
 		if (p->kind == HEXC_SIZE && arg[i].i < 0)
-			return launch_error(why, "the size %s is %lld; sizes are not negative", p->name,
+			return launch_error(why, "the size %s is %lld; sizes must not be negative", p->name,
 			                    (long long)arg[i].i);
 		if (p->kind == HEXC_SIZE && arg[i].i > SIZE_LIMIT)
-			return launch_error(why, "the size %s is %lld; sizes go up to %lld", p->name,
+			return launch_error(why, "the size %s is %lld; the maximum is %lld", p->name,
 			                    (long long)arg[i].i, (long long)SIZE_LIMIT);
 		if (p->kind == HEXC_SCALAR && !dtype_is_float(p->dtype) &&
 		    num_wrap(p->dtype, arg[i].i) != arg[i].i)

@@ -72,14 +72,14 @@ head_wrong(const unsigned char *data, size_t n)
 	uint64_t version;
 
 	if (n < sizeof magic || memcmp(data, magic, sizeof magic) != 0)
-		return "it is no module of hexc: it does not begin with HEXCMOD";
+		return "not a hexc module: it does not start with HEXCMOD";
 	if (n < HEAD)
-		return "it ends too early";
+		return "it is truncated";
 	version = wire_get_word(data + 8, 4);
 	if (version != MODULE_VERSION && version != MODULE_WITHOUT_TURNS)
-		return "it is of another version of the format; compile it again";
+		return "it has another format version; compile it again";
 	if (wire_get_word(data + 16, 8) != n)
-		return "it is shorter or longer than it says; copy it again, or compile it again";
+		return "its size differs from the size in its header; copy it again, or compile it again";
 	if (wire_get_word(data + HEAD_DIGESTED, 8) != file_digest(data, n))
 		return "its checksum is wrong; copy it again, or compile it again";
 	return NULL;
@@ -98,7 +98,7 @@ load(void *user)
 
 	wire_module(&j->w, j->m, (int)wire_get_word(j->w.in + 8, 4));
 	if (j->w.at != j->w.n)
-		wire_bad(&j->w, "something follows its end");
+		wire_bad(&j->w, "unexpected data after its end");
 }
 
 int

@@ -35,7 +35,7 @@ wire_op(Wire *w, ExprNode *n)
 		return;
 	n->op = *name ? op_find(name, strlen(name)) : O_none;
 	if (*name && n->op != O_const && !expr_op_known(n->op))
-		wire_bad(w, "an expression has an operation that this hexc does not know");
+		wire_bad(w, "an expression has an operation unknown to this hexc");
 }
 
 /* Serializes node i, whose operands precede it. */
@@ -50,7 +50,7 @@ wire_node(Wire *w, ExprNode *n, int i, int nparam)
 		wire_bad(w, "an expression is of a float type");
 	wire_i64(w, &n->imm, INT64_MIN, INT64_MAX);
 	if (n->op == O_none && (n->imm < 0 || n->imm >= nparam))
-		wire_bad(w, "an expression asks for a parameter that there is not");
+		wire_bad(w, "an expression refers to a parameter that does not exist");
 	nin = w->why || n->op == O_none || n->op == O_const ? 0 : op_info[n->op].nin;
 	for (int j = 0; j < 3; j++)
 		if (j < nin)
@@ -88,7 +88,7 @@ read_pack(Wire *w, ModParam *p)
 
 	if (!pack_parse(w->arena, p->pack, strlen(p->pack), pack, &why) || pack->dtype != p->dtype ||
 	    p->rank < 2) {
-		wire_bad(w, "a tensor's pack does not fit it");
+		wire_bad(w, "a tensor's pack does not match it");
 		return;
 	}
 	pack->layout = NULL;
@@ -142,7 +142,7 @@ wire_assume(Wire *w, const ModKernel *k, ModAssume *as)
 	if (as->param < 0)
 		wire_ref(w, k, &as->cond, NULL);
 	else if (w->arena && !w->why && as->what == '%' && k->param[as->param].mult < 1)
-		wire_bad(w, "a size is a multiple of less than 1");
+		wire_bad(w, "a size's divisor is less than 1");
 }
 
 /* ---- tensor maps ------------------------------------------------------------------------------ */
@@ -167,7 +167,7 @@ wire_map(Wire *w, const ModKernel *k, ModMap *map)
 	wire_int(w, &map->l2, 0, 256);
 	wire_bool(w, &map->optional);
 	if (w->arena && !w->why && !map_fits(k, map))
-		wire_bad(w, "a tensor map does not fit its tensor");
+		wire_bad(w, "a tensor map does not match its tensor");
 	map->stride[0] = -1;
 	for (int d = 0; d < map->rank; d++) {
 		wire_i64(w, &map->box[d], 1, 256);
@@ -252,7 +252,7 @@ wire_loop(Wire *w, ModKernel *k, int i)
 	wire_f64(w, &l->turns);
 	wire_f64(w, &l->most);
 	if (w->arena && !w->why && !(l->turns > 0))
-		wire_bad(w, "a loop has no turns");
+		wire_bad(w, "a loop has no iterations");
 }
 
 /* Serializes the predicted cycles as a function of trip counts. */
@@ -329,7 +329,7 @@ wire_target(Wire *w, hexc_module *m)
 
 	wire_name(w, &name);
 	if (w->arena && !(m->target = target_find(name)))
-		wire_bad(w, "it is for an arch that this hexc does not know");
+		wire_bad(w, "it is for an architecture unknown to this hexc");
 }
 
 void

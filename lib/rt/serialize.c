@@ -18,7 +18,7 @@ take(Wire *w, size_t n)
 	const unsigned char *p = w->in + w->at;
 
 	if (w->why || n > w->n - w->at) {
-		wire_bad(w, "it ends too early");
+		wire_bad(w, "it is truncated");
 		return NULL;
 	}
 	w->at += n;
@@ -70,7 +70,7 @@ wire_i64(Wire *w, int64_t *x, int64_t lo, int64_t hi)
 	if (!w->arena)
 		return;
 	if (got < lo || got > hi)
-		wire_bad(w, "a number is out of its range");
+		wire_bad(w, "a number is out of range");
 	*x = w->why ? lo : got;
 }
 
@@ -82,7 +82,7 @@ wire_int(Wire *w, int *x, int lo, int hi)
 	if (!w->arena)
 		return;
 	if (got < lo || got > hi)
-		wire_bad(w, "a number is out of its range");
+		wire_bad(w, "a number is out of range");
 	*x = w->why ? lo : (int)got;
 }
 
@@ -94,7 +94,7 @@ wire_bool(Wire *w, bool *x)
 	if (!w->arena)
 		return;
 	if (got > 1)
-		wire_bad(w, "a truth value is neither 0 nor 1");
+		wire_bad(w, "a bool is neither 0 nor 1");
 	*x = got == 1;
 }
 
@@ -114,7 +114,7 @@ wire_count(Wire *w, int *n, int most)
 {
 	wire_int(w, n, 0, most);
 	if (w->arena && (size_t)*n > w->n - w->at)
-		wire_bad(w, "it counts more than it holds");
+		wire_bad(w, "a count exceeds its data");
 	if (w->why)
 		*n = 0;
 }
@@ -131,7 +131,7 @@ wire_bytes(Wire *w, const void **data, size_t *n)
 		return;
 	}
 	if (len > w->n - w->at)
-		wire_bad(w, "it ends too early");
+		wire_bad(w, "it is truncated");
 	p = w->why ? NULL : take(w, (size_t)len);
 	*n = p ? (size_t)len : 0;
 	*data = arena_strndup(w->arena, p ? (const char *)p : "", *n);
@@ -154,7 +154,7 @@ wire_text(Wire *w, const char **s)
 		return;
 	p = take(w, (size_t)len);
 	if (p && memchr(p, 0, (size_t)len))
-		wire_bad(w, "a text has a NUL in it");
+		wire_bad(w, "a string contains a NUL");
 	*s = arena_strndup(w->arena, p ? (const char *)p : "", p ? (size_t)len : 0);
 }
 
@@ -168,7 +168,7 @@ wire_dtype(Wire *w, DType *d)
 		return;
 	*d = name ? dtype_find(name, strlen(name)) : D_COUNT;
 	if (*d == D_COUNT) {
-		wire_bad(w, "it has an element type that this hexc does not know");
+		wire_bad(w, "it has an element type unknown to this hexc");
 		*d = D_i64;
 	}
 }

@@ -344,9 +344,9 @@ SIM_API const char *sim_result_output(const sim_result *r, size_t *bytes);
 	X(ALIGN,        "misaligned",         "address is no multiple of the access size") \
 	X(READONLY,     "write-to-constant",  "store to constant or parameter space") \
 	X(UNINIT_REG,   "uninitialised-register", "a register was used before it was written") \
-	X(UNINIT_GLOBAL,"uninitialised-global", "global data nobody wrote was made use of") \
-	X(UNINIT_SHARED,"uninitialised-shared", "shared data nobody wrote was made use of") \
-	X(UNINIT_LOCAL, "uninitialised-local", "local data nobody wrote was made use of") \
+	X(UNINIT_GLOBAL,"uninitialised-global", "uninitialized global data was used") \
+	X(UNINIT_SHARED,"uninitialised-shared", "uninitialized shared data was used") \
+	X(UNINIT_LOCAL, "uninitialised-local", "uninitialized local data was used") \
 	X(RACE_SHARED,  "race-shared",        "two threads, one writing, no barrier between") \
 	X(RACE_GLOBAL,  "race-global",        "two threads, one writing, no order between") \
 	X(ASYNC_READ,   "async-read",         "destination of an asynchronous copy was read " \
@@ -512,7 +512,7 @@ SIM_API const char *sim_class_name(sim_class c);
 
 /* ---- L2 ---------------------------------------------------------------------------
  *
- * A simple model of the cache in front of DRAM, to compare block orders by. It is fully associative with LRU
+ * A simple model of the cache between SMs and DRAM, to compare block orders by. It is fully associative with LRU
  * replacement. Blocks run by waves in the order of their index, along x first. Those of a wave issue one
  * request each in turn, and a wave starts when the previous one has ended. There is no L1: every request
  * reaches this cache. A read miss fetches its sector; a write miss does not, and written sectors go to DRAM

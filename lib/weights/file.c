@@ -43,23 +43,21 @@ file_tensor_bytes(hexc_file *f, const FileTensor *t, uint64_t *out)
 
 	for (uint32_t i = 0; i + 1 < t->rank; i++)
 		if (!mul64(n, t->dim[i], &n))
-			return file_error(f, "tensor %s: its shape has more elements than a machine "
-			                     "addresses",
+			return file_error(f, "tensor %s: its shape exceeds the address space",
 			                  t->name);
 	if (t->known->elements > 1 && strcmp(f->kind, "gguf") != 0) { /* packed across rows */
 		if (!mul64(n, last, &last))
-			return file_error(f, "tensor %s: its shape has more elements than a machine "
-			                     "addresses",
+			return file_error(f, "tensor %s: its shape exceeds the address space",
 			                  t->name);
 		n = 1;
 	}
 	if (last % t->known->elements)
-		return file_error(f, "tensor %s: %lld elements are no whole number of %s blocks of %d; "
-		                    "the writer must pad the rows",
+		return file_error(f, "tensor %s: %lld elements are not a multiple of %s blocks of %d; the "
+		                     "writer must pad the rows",
 		                  t->name, (long long)last, t->type,
 		                  t->known->elements);
 	if (!mul64(n, last / t->known->elements, &n) || !mul64(n, t->known->bytes, &n))
-		return file_error(f, "tensor %s: its shape has more elements than a machine addresses",
+		return file_error(f, "tensor %s: its shape exceeds the address space",
 		                  t->name);
 	*out = (uint64_t)n;
 	return true;
@@ -95,16 +93,15 @@ file_finish(hexc_file *f, bool dense)
 
 		if (t->begin > f->room)
 			return file_error(f,
-			                  "tensor %s: its data begin at byte %llu of the data, which have "
-			                  "%llu: the file is truncated or damaged; fetch or write it again",
+			                  "tensor %s: its data start at byte %llu of %llu: the file is "
+			                  "truncated or damaged; download or write it again",
 			                  t->name, (unsigned long long)t->begin,
 			                  (unsigned long long)f->room);
 		if (t->bytes > f->room - t->begin)
 			return file_error(
 				f,
-				"tensor %s: its data end at byte %llu of the data, which have %llu: the "
-				"file is "
-				"truncated; fetch or write it again",
+				"tensor %s: its data end at byte %llu of %llu: the file is truncated; "
+				"download or write it again",
 				t->name, (unsigned long long)(t->begin + t->bytes),
 				(unsigned long long)f->room);
 		if (t->begin < end && t->bytes)
@@ -124,14 +121,14 @@ file_finish(hexc_file *f, bool dense)
 	if (dense && end != f->room)
 		return file_error(
 			f,
-			"the file has %llu bytes of data, its tensors %llu: it is truncated or damaged; "
-			"fetch or write it again",
+			"the file has %llu bytes of data, but its tensors have %llu: it is truncated or "
+			"damaged; download or write it again",
 			(unsigned long long)f->room, (unsigned long long)end);
 	qsort(v, f->ntensor, sizeof *v, by_name);
 	f->by_name = v;
 	for (size_t i = 1; i < f->ntensor; i++)
 		if (strcmp(v[i - 1]->name, v[i]->name) == 0)
-			return file_error(f, "two tensors are called %s: the file is damaged; write it again",
+			return file_error(f, "two tensors are named %s: the file is damaged; write it again",
 			                  v[i]->name);
 	return true;
 }
@@ -185,9 +182,9 @@ read_file(void *user)
 	else
 		o->ok = file_error(
 			f,
-			"this is neither a safetensors file (a length of 8 bytes and a {) nor a GGUF file "
-			"(the letters GGUF)%s",
-			f->bytes < 9 ? ": it is too short to be one; fetch it again" : "");
+			"neither a safetensors file (a length of 8 bytes and a {) nor a GGUF file (the "
+			"letters GGUF)%s",
+			f->bytes < 9 ? ": it is too short; download it again" : "");
 	if (o->ok)
 		file_weights(f);
 }
@@ -287,7 +284,7 @@ hexc_file_open(hexc_file **out, const char *path, char *why, size_t n)
 		return why_error(HEXC_E_NOMEM, why, n, "%s", hexc_strerror(HEXC_E_NOMEM));
 	file_shard_of_name(f, path);
 	if (!map_file(path, f)) {
-		file_error(f, "%s", errno ? strerror(errno) : "it is empty, or no regular file");
+		file_error(f, "%s", errno ? strerror(errno) : "it is empty, or not a regular file");
 		free(f);
 		return HEXC_E_FILE;
 	}

@@ -83,7 +83,7 @@ state_config(hexc_file *f, const Json *root, const char *by)
 	marlin = json_member(q, "is_marlin_format"); /* of AutoGPTQ before checkpoint_format */
 	version = json_member(q, "version");         /* of AutoAWQ, determines the order of codes */
 	if (format && format->kind != JSON_STRING && format->kind != JSON_NULL)
-		return file_error(f, "%s: checkpoint_format is no string", by);
+		return file_error(f, "%s: checkpoint_format is not a string", by);
 	if (is_text(format))
 		return state(f, format->text, by);
 	if ((marlin && marlin->kind == JSON_TRUE) || (is_text(method) && strcmp(method->text, "marlin") == 0))
@@ -141,11 +141,11 @@ configure(void *user)
 	c->code = HEXC_E_FILE;
 	if (!root || root->kind != JSON_OBJECT) {
 		c->code = HEXC_E_INVALID;
-		file_error(f, "the configuration is no JSON object");
+		file_error(f, "the configuration is not a JSON object");
 	} else if (!state_config(f, root, "the configuration")) {
 		;
 	} else if (f->checkpoint && !known_checkpoint(f->checkpoint, all, sizeof all)) {
-		file_error(f, "checkpoint_format %s is not known, only %s", f->checkpoint, all);
+		file_error(f, "unknown checkpoint_format %s; known: %s", f->checkpoint, all);
 	} else {
 		f->weight = NULL;
 		f->nweight = f->weight_cap = 0;
@@ -193,7 +193,7 @@ file_stated_known(const hexc_file *f, char *why, size_t n)
 
 	if (!f->checkpoint || known_checkpoint(f->checkpoint, all, sizeof all))
 		return true;
-	why_error(0, why, n, "%s states checkpoint_format %s, which is not known, only %s", f->stated_by,
+	why_error(0, why, n, "%s states the unknown checkpoint_format %s; known: %s", f->stated_by,
 	          f->checkpoint, all);
 	return false;
 }
@@ -216,13 +216,12 @@ file_index(hexc_file *f)
 	first = map ? map->first : NULL;
 	if (first && first->kind == JSON_STRING)
 		file_error(f,
-		           "this is the index of a model of several files: it says which of them has each "
-		           "of %llu "
-		           "tensors, %s is in %s; open those files",
+		           "this is the index of a model of several files with %llu tensors: %s is in %s; "
+		           "open those files",
 		           (unsigned long long)map->n, file_quote(f, first->key, strlen(first->key)),
 		           file_quote(f, first->text, strlen(first->text)));
 	else if (root)
-		file_error(f, "this is JSON and holds no tensors: open the file of weights beside it");
+		file_error(f, "this is JSON without tensors; open the weights file next to it");
 	return root != NULL;
 }
 
@@ -268,6 +267,6 @@ file_tell_shard(const hexc_file *f, char *out, size_t n)
 
 	out[0] = 0;
 	if (hexc_file_shard(f, &number, &count))
-		snprintf(out, n, "; this is file %u of %u of a model, and the others have the "
-				 "rest", number, count);
+		snprintf(out, n, "; this is file %u of %u of a model, the other files have the rest",
+		         number, count);
 }

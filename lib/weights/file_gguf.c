@@ -109,7 +109,7 @@ static bool
 truncated(hexc_file *f, const char *in)
 {
 	return file_error(
-		f, "the file ends inside %s, at byte %llu: it is truncated; fetch or write it again", in,
+		f, "the file ends inside %s, at byte %llu: it is truncated; download or write it again", in,
 		(unsigned long long)f->bytes);
 }
 
@@ -187,7 +187,7 @@ use_meta(hexc_file *f, const FileMeta *m, uint64_t type, uint64_t x, uint64_t *a
 	if (strcmp(m->key, "general.alignment") == 0) {
 		/* ggml's reader and the package gguf require both */
 		if (type != 4 || x == 0 || (x & (x - 1)))
-			return file_error(f, "general.alignment is %s %s: it must be a u32, a power of two",
+			return file_error(f, "general.alignment is %s %s; must be a u32 power of two",
 			                  values[type].name, file_quote(f, m->value, strlen(m->value)));
 		*alignment = x;
 	} else if (strcmp(m->key, "general.quantization_version") == 0) {
@@ -217,7 +217,7 @@ read_meta(Cursor *c, uint64_t *alignment)
 		return truncated(f, "the metadata");
 	if (type >= V_COUNT)
 		return file_error(
-			f, "metadata %s has type %llu, which GGUF does not know: the file is damaged",
+			f, "metadata %s has type %llu, which GGUF does not define: the file is damaged",
 			file_quote(f, m.key, strlen(m.key)), (unsigned long long)type);
 	if (type == V_STRING) {
 		s = take_string(c, &n);
@@ -231,7 +231,7 @@ read_meta(Cursor *c, uint64_t *alignment)
 	if (c->short_of)
 		return truncated(f, "the metadata");
 	if (!m.value)
-		return file_error(f, "metadata %s is no list that GGUF knows: the file is damaged",
+		return file_error(f, "metadata %s is not a list that GGUF defines: the file is damaged",
 		                  file_quote(f, m.key, strlen(m.key)));
 	VEC_PUSH(&f->arena, f->meta, f->nmeta, f->meta_cap, m);
 	return use_meta(f, &m, type, x, alignment);
@@ -256,7 +256,7 @@ keys_differ(hexc_file *f)
 		if (strcmp(m[i - 1].key, m[i].key) == 0)
 			return file_error(
 				f,
-				"two metadata entries are called %s: the file is damaged; write it again",
+				"two metadata entries are named %s: the file is damaged; write it again",
 				file_quote(f, m[i].key, strlen(m[i].key)));
 	return true;
 }
@@ -270,9 +270,9 @@ gguf_other(const char *type)
 		const char *begins, *text;
 	} other[] = {
 		{ "IQ", "uses a codebook format, which is not supported" },
-		{ "TQ1_0", "has five codes in a byte as digits of base 3" },
-		{ "Q8_1", "is made for activations on their way into a product" },
-		{ "Q8_K", "is made for activations on their way into a product" },
+		{ "TQ1_0", "packs five base-3 codes into a byte" },
+		{ "Q8_1", "is a format for activations, not weights" },
+		{ "Q8_K", "is a format for activations, not weights" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(other); i++)
@@ -304,14 +304,16 @@ read_tensor(Cursor *c, uint64_t alignment)
 		return false;
 	rank = take(c, 4);
 	if (!c->short_of && rank > HEXC_MAX_RANK)
-		return file_error(f, "tensor %s has %llu dims; 0 (one element) to %d are possible", t.name,
+		return file_error(f, "tensor %s has %llu dimensions; 0 (one element) to %d are allowed",
+		                  t.name,
 		                  (unsigned long long)rank, HEXC_MAX_RANK);
 	t.rank = (uint32_t)rank;
 	for (uint32_t i = 0; i < t.rank; i++) {
 		uint64_t d = take(c, 8);
 
 		if (d > INT64_MAX)
-			return file_error(f, "tensor %s: dim %u is %llu, more than a machine addresses",
+			return file_error(f, "tensor %s: dimension %u is %llu, which exceeds the address "
+			                     "space",
 			                  t.name, i, (unsigned long long)d);
 		t.dim[t.rank - 1 - i] = (int64_t)d;
 	}
@@ -324,8 +326,8 @@ read_tensor(Cursor *c, uint64_t alignment)
 	if (t.begin % alignment)
 		return file_error(
 			f,
-			"tensor %s begins at byte %llu of the data, which is no multiple of the alignment "
-			"%llu; write the file again",
+			"tensor %s starts at byte %llu of the data, which is not a multiple of the "
+			"alignment %llu; write the file again",
 			t.name, (unsigned long long)t.begin, (unsigned long long)alignment);
 	if (t.known && !file_tensor_bytes(f, &t, &t.bytes))
 		return false;
@@ -343,15 +345,15 @@ gguf_read(hexc_file *f)
 	if (!c.short_of && version != 2 && version != 3)
 		return file_error(f,
 		                  version == 1
-		                          ? "GGUF version 1 is not read: convert the file to version 3"
+		                          ? "GGUF version 1 is not supported; convert the file to version 3"
 		                  : (version & 0xffff) == 0
-		                          ? "the file is a big-endian GGUF: convert it to little-endian"
-		                          : "GGUF version %llu is not known, only 2 and 3",
+		                          ? "the file is a big-endian GGUF; convert it to little-endian"
+		                          : "unknown GGUF version %llu; supported: 2 and 3",
 		                  (unsigned long long)version);
 	ntensor = take(&c, 8);
 	nmeta = take(&c, 8);
 	if (c.short_of)
-		return truncated(f, "its head");
+		return truncated(f, "its header");
 	/* an entry takes at least 13 bytes, a tensor 24, so the loops are bounded */
 	if (nmeta > left(&c) / 13 || ntensor > left(&c) / 24)
 		return file_error(

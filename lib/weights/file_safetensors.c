@@ -42,14 +42,15 @@ read_shape(hexc_file *f, FileTensor *t, const Json *shape)
 		                  t->name);
 	for (d = shape->first; d; d = d->next) {
 		if (t->rank == HEXC_MAX_RANK)
-			return file_error(f, "tensor %s has more than %d dims", t->name, HEXC_MAX_RANK);
+			return file_error(f, "tensor %s has more than %d dimensions", t->name, HEXC_MAX_RANK);
 		if (!whole(d, &x))
 			return file_error(
 				f,
-				"tensor %s: dim %u is no whole number from 0 on; write the file again",
+				"tensor %s: dimension %u is not a non-negative integer; write the file again",
 				t->name, t->rank);
 		if (x > INT64_MAX)
-			return file_error(f, "tensor %s: dim %u is %llu, more than a machine addresses",
+			return file_error(f, "tensor %s: dimension %u is %llu, which exceeds the address "
+			                     "space",
 			                  t->name, t->rank, (unsigned long long)x);
 		t->dim[t->rank++] = (int64_t)x;
 	}
@@ -94,8 +95,8 @@ read_tensor(hexc_file *f, const Json *j)
 		return false;
 	if (!at || at->kind != JSON_ARRAY || at->n != 2 || !whole(at->first, &begin) ||
 	    !whole(at->first->next, &end))
-		return file_error(f, "tensor %s: its data_offsets are not [begin, end], two whole numbers "
-		                    "below 2^64; write the file again",
+		return file_error(f, "tensor %s: its data_offsets are not [begin, end], two integers below "
+		                     "2^64; write the file again",
 		                  t.name);
 	if (begin > end)
 		return file_error(
@@ -126,12 +127,12 @@ read_meta(hexc_file *f, const Json *object)
 	if (object->kind == JSON_NULL) /* safetensors' reader treats it as absent */
 		return true;
 	if (object->kind != JSON_OBJECT)
-		return file_error(f, "__metadata__ is no object of strings; write the file again");
+		return file_error(f, "__metadata__ is not an object of strings; write the file again");
 	for (j = object->first; j; j = j->next) {
 		FileMeta m = { j->key, j->text };
 
 		if (j->kind != JSON_STRING)
-			return file_error(f, "__metadata__ %s is no string; write the file again",
+			return file_error(f, "__metadata__ %s is not a string; write the file again",
 			                  file_quote(f, j->key, strlen(j->key)));
 		VEC_PUSH(&f->arena, f->meta, f->nmeta, f->meta_cap, m);
 	}
@@ -169,25 +170,26 @@ safetensors_read(hexc_file *f)
 	if (n > HEADER_MAX)
 		return file_error(
 			f,
-			"the header claims %llu bytes, more than the %u that safetensors allows: this is no "
+			"the header claims %llu bytes, more than the %u that safetensors allows: not a "
 			"safetensors file, or it is damaged",
 			(unsigned long long)n, HEADER_MAX);
 	if (n > f->bytes - 8)
 		return file_error(
 			f,
-			"the header claims %llu bytes and the file has %llu behind it: the file is "
-			"truncated; fetch or write it again",
+			"the header claims %llu bytes, but %llu follow: the file is truncated; download or "
+			"write it again",
 			(unsigned long long)n, (unsigned long long)(f->bytes - 8));
 	for (uint64_t i = 0; i < n; i++)
 		nodes += text[i] == ',' || text[i] == '[' || text[i] == '{';
 	if (nodes > NODES_MAX)
-		return file_error(f, "the header has %llu parts, more than %d: it is no header of tensors",
+		return file_error(f, "the header has %llu JSON values, more than %d: it is not a header of "
+		                     "tensors",
 		                  (unsigned long long)nodes, NODES_MAX);
 	f->start = 8 + n;
 	f->room = f->bytes - f->start;
 	root = json_read(&f->arena, text, (size_t)n);
 	if (!root)
 		return file_error(
-			f, "the header is no valid JSON: the file is damaged; fetch or write it again");
+			f, "the header is not valid JSON: the file is damaged; download or write it again");
 	return read_header(f, root) && file_metadata(f);
 }

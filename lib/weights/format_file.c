@@ -189,8 +189,7 @@ fit_file(Fit *fit, const Format *format, const hexc_file *f, const char *name, c
 		return -1;
 	if (strcmp(f->kind, "gguf") == 0 && f->blocks && strcmp(f->blocks, "2") != 0) {
 		why_error(0, why, nwhy,
-		             "general.quantization_version is %s, and hexc reads the blocks of version 2: "
-		             "quantize "
+		             "general.quantization_version is %s, but hexc supports version 2; quantize "
 		             "the model again",
 		          f->blocks);
 		return -1;

@@ -67,8 +67,8 @@ part_sizes(Fit *fit, int i, int64_t group, DType type, char *why, size_t nwhy)
 	                                                              : part->tile_k;
 	if (fit->w.n % m->tile_n || fit->w.k % m->tile_k) {
 		why_error(0, why, nwhy,
-		             "%s wants outputs in multiples of %lld and inputs in multiples of %lld: "
-		             "[%lld, %lld] must be padded",
+		             "%s requires outputs in multiples of %lld and inputs in multiples of %lld; "
+		             "pad [%lld, %lld]",
 		          fit->format->name, (long long)m->tile_n, (long long)m->tile_k,
 		          (long long)fit->w.n, (long long)fit->w.k);
 		return false;
@@ -101,7 +101,7 @@ fit_sizes(Fit *fit, const Format *format, int64_t n, int64_t k, int64_t group, c
 	fit->w.bias = format->bias;
 	fit->wrong = FORMAT_PARTS;
 	if (n < 1 || k < 1 || !mul64(n, k, &all) || all > (int64_t)1 << 50) {
-		why_error(0, why, nwhy, "a weight has from 1 to 2^50 elements, not %lld x %lld",
+		why_error(0, why, nwhy, "a weight must have 1 to 2^50 elements, not %lld x %lld",
 		          (long long)n, (long long)k);
 		return false;
 	}

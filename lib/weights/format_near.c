@@ -141,9 +141,8 @@ tell_swapped(const Near *x, char *why, size_t nwhy)
 	swap_dims(&t);
 	dims_text(&t, wanted, sizeof wanted);
 	why_error(0, why, nwhy,
-	             "the dims of %s%s, %s, are swapped: in %s it is %s; write the file again, each tensor "
-	             "as the "
-	             "format has it",
+	             "the dimensions of %s%s, %s, are swapped: in %s it is %s; write the file again with "
+	             "the format's shapes",
 	          x->name, x->format->part[i].suffix, is, x->format->name, wanted);
 }
 
@@ -151,7 +150,7 @@ static void
 tell_missing(const Near *x, char *why, size_t nwhy)
 {
 	const FormatPart *part = &x->format->part[x->parts.wrong];
-	const char *wants = x->also[0] ? "want" : "wants";
+	const char *wants = x->also[0] ? "require" : "requires";
 
 	if (x->parts.there[x->parts.wrong])
 		why_error(0, why, nwhy, "%s%s is %s, and %s%s %s %s", x->name, part->suffix,
@@ -175,7 +174,7 @@ tell_shape(const Near *x, char *why, size_t nwhy)
 	if (parts_fit(&fit, x->format, &x->parts, x->by, why, nwhy) < 0) {
 		dims_text(&x->parts.t[0], is, sizeof is);
 		if (!nwhy || !why[0])
-			why_error(0, why, nwhy, "the shape of %s%s, %s, is none of %s", x->name,
+			why_error(0, why, nwhy, "the shape of %s%s, %s, does not occur in %s", x->name,
 			          x->format->part[0].suffix, is, x->format->name);
 		return;
 	}
@@ -183,17 +182,16 @@ tell_shape(const Near *x, char *why, size_t nwhy)
 	dims_text(&x->parts.t[i], is, sizeof is);
 	if (fit.ungrouped) {
 		why_error(0, why, nwhy,
-		             "the shape of %s%s, %s, does not go with W[%lld, %lld] in %s: the inputs are "
-		             "no whole "
-		             "number of such groups",
+		             "the shape of %s%s, %s, does not match W[%lld, %lld] in %s: the inputs are "
+		             "not a multiple of such groups",
 		          x->name, x->format->part[i].suffix, is, (long long)fit.w.n, (long long)fit.w.k,
 		          x->format->name);
 		return;
 	}
 	part_shape(&fit.part[i], &fit.w, x->parts.t[i].dtype, &t);
 	dims_text(&t, wanted, sizeof wanted);
-	why_error(0, why, nwhy, "the shape of %s%s does not go with W[%lld, %lld] in %s: it is %s, not "
-				"%s", x->name,
+	why_error(0, why, nwhy, "the shape of %s%s does not match W[%lld, %lld] in %s: it is %s, not %s",
+	          x->name,
 	          x->format->part[i].suffix, (long long)fit.w.n, (long long)fit.w.k, x->format->name,
 		  is, wanted);
 }
@@ -213,8 +211,7 @@ tell_stated(const hexc_file *f, const char *name, char *why, size_t nwhy)
 			continue;
 		if (file_stated_known(f, why, nwhy))
 			why_error(0, why, nwhy,
-		             "%s has the tensors of checkpoint_format %s, but %s states %s: state the "
-		             "right one",
+		             "%s has the tensors of checkpoint_format %s, but %s states %s; correct it",
 			          name, formats[i].stated, f->stated_by, f->checkpoint);
 		return true;
 	}

@@ -22,7 +22,7 @@ weight_check(const hexc_weight *w, char *why, size_t n)
 	int64_t codes = 0; /* number of distinct codes */
 
 	if (w->n < 1 || w->k < 1 || w->n > INT64_MAX / 64 / w->k)
-		return why_error(HEXC_E_INVALID, why, n, "W[%lld, %lld] is no matrix", (long long)w->n,
+		return why_error(HEXC_E_INVALID, why, n, "W[%lld, %lld] is not a matrix", (long long)w->n,
 		                 (long long)w->k);
 	if (plane_type(&w->plane[HEXC_PLANE_CODE]) != D_COUNT)
 		codes = (int64_t)1 << dtype_info[plane_type(&w->plane[HEXC_PLANE_CODE])].bits;
@@ -42,29 +42,28 @@ weight_check(const hexc_weight *w, char *why, size_t n)
 			continue;
 		if (d == D_COUNT || !p->data || (index && d != D_i32) || (code && (dtype_info[d].bits > 8)))
 			return why_error(HEXC_E_INVALID, why, n,
-			                    "the plane %s has no data, or a type that it "
-			                    "cannot have",
+			                    "the plane %s has no data, or an invalid type",
 			                 name[id]);
 		if (table && (p->rows != 1 || p->cols != codes))
 			return why_error(HEXC_E_INVALID, why, n,
-			                    "the table is %lld x %lld, and not a number for each code",
+			                    "the table is %lld x %lld, not one value per code",
 			                 (long long)p->rows, (long long)p->cols);
 		if (!code && !table &&
 		    (p->group < 1 || (index && grouped) || w->k % p->group || p->rows != w->k / p->group ||
 		     (p->cols != 1 && p->cols != w->n)))
 			return why_error(HEXC_E_INVALID, why, n,
-			                    "the plane %s is %lld x %lld for groups of %lld, which "
-			                    "does not go with W[%lld, %lld]",
+			                    "the plane %s is %lld x %lld for groups of %lld, which does "
+			                    "not match W[%lld, %lld]",
 			                 name[id], (long long)p->rows, (long long)p->cols,
 			                 (long long)p->group, (long long)w->n, (long long)w->k);
 		if (code && (p->rows != w->n || p->cols != w->k))
 			return why_error(HEXC_E_INVALID, why, n,
-			                    "the codes are %lld x %lld and not W's [%lld, %lld]",
+			                    "the codes are %lld x %lld, not W's [%lld, %lld]",
 			                 (long long)p->rows, (long long)p->cols, (long long)w->n,
 			                 (long long)w->k);
 		if (p->bytes < num_bytes(d, p->rows * p->cols))
 			return why_error(
-				HEXC_E_INVALID, why, n, "the plane %s has %llu bytes, and needs %zu",
+				HEXC_E_INVALID, why, n, "the plane %s has %llu bytes, but needs %zu",
 				name[id], (unsigned long long)p->bytes, num_bytes(d, p->rows * p->cols));
 	}
 	for (int64_t i = 0; w->plane[HEXC_PLANE_INDEX].dtype && i < w->k; i++) {
@@ -72,7 +71,7 @@ weight_check(const hexc_weight *w, char *why, size_t n)
 
 		if (g < 0 || g >= w->plane[HEXC_PLANE_SCALE].rows)
 			return why_error(HEXC_E_INVALID, why, n,
-			                    "input %lld belongs to group %d, which is none",
+			                    "input %lld belongs to group %d, which is out of range",
 			                 (long long)i, g);
 	}
 	return HEXC_OK;

@@ -73,18 +73,18 @@ find_weight(Fit *fit, const hexc_file *f, const char *name, char *why, size_t n)
 		;
 	else if (hexc_file_find(f, name, &t) && gguf_other(t.type))
 		why_error(0, why, n,
-		             "tensor %s is %s, which %s: quantize it to IQ4_XS, Q4_K or another format "
-		             "that hexc reads",
+		             "tensor %s is %s, which %s; quantize it to IQ4_XS, Q4_K or another format "
+		             "that hexc supports",
 		          name, t.type, gguf_other(t.type));
 	else if (hexc_file_find(f, name, &t))
 		why_error(0, why, n,
-		             "tensor %s is %s, which is no format of quantized weights that hexc knows",
+		             "tensor %s is %s, which is not a supported format of quantized weights",
 		          name, t.type);
 	else {
 		file_nearest(f, name, like, sizeof like);
 		why_error(0, why, n,
 		             "no weight %s in the file; did you mean %s? (hexc weights FILE lists all)%s",
-		          name, like[0] ? like : "none, for it is empty", shard);
+		          name, like[0] ? like : "none, it is empty", shard);
 	}
 	return HEXC_E_FILE;
 }
@@ -179,14 +179,14 @@ load(hexc_weight **out, const hexc_file *f, const char *name, const Workers *wor
 
 	if (!file_whole(f))
 		return why_error(HEXC_E_FILE, why, n,
-		                 "%s: the file is shorter than when it was opened: open it again", name);
+		                 "%s: the file was truncated since it was opened; open it again", name);
 	code = find_weight(&fit, f, name, why, n);
 	if (code != HEXC_OK)
 		return code;
 	fit.w.name = name;
 	w = weight_new(&fit);
 	if (!w)
-		return why_error(HEXC_E_NOMEM, why, n, "%s: no memory for its planes", name);
+		return why_error(HEXC_E_NOMEM, why, n, "%s: out of memory for its planes", name);
 	memset(&l, 0, sizeof l);
 	l.d.fit = &fit;
 	l.d.w = w;

@@ -221,7 +221,7 @@ quantize(hexc_weight **out, const char *format, const float *x, int64_t n, int64
 	Fit fit;
 
 	if (!f)
-		return why_error(HEXC_E_INVALID, why, nwhy, "there is no format %s",
+		return why_error(HEXC_E_INVALID, why, nwhy, "unknown format %s",
 		                 format ? format : "(none)");
 	if (group == 0)
 		group = k % 128 ? k : 128;
@@ -229,12 +229,12 @@ quantize(hexc_weight **out, const char *format, const float *x, int64_t n, int64
 		return HEXC_E_INVALID;
 	for (int64_t i = 0; i < n * k; i++)
 		if (!isfinite(x[i]))
-			return why_error(HEXC_E_INVALID, why, nwhy, "W[%lld, %lld] is no finite number",
+			return why_error(HEXC_E_INVALID, why, nwhy, "W[%lld, %lld] is not a finite number",
 			                 (long long)(i / k), (long long)(i % k));
 	code_range(&range, f);
 	z = (Quantizing){ &range, weight_new(&fit), x, 0 };
 	if (!z.w)
-		return why_error(HEXC_E_NOMEM, why, nwhy, "no memory for the planes");
+		return why_error(HEXC_E_NOMEM, why, nwhy, "out of memory for the planes");
 	if (z.w->plane[HEXC_PLANE_INDEX].dtype)
 		for (int64_t i = 0; i < k; i++)
 			((int32_t *)z.w->plane[HEXC_PLANE_INDEX].data)[i] =

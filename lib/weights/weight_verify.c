@@ -31,9 +31,8 @@ check_companions(const hexc_file *f, const hexc_weight *w, char *why, size_t n)
 		}
 		if (!same && (i == 0 || !unset || t.bytes % 4))
 			return why_error(HEXC_E_FILE, why, n,
-			                    "%s%s changes what the codes of %s mean, and hexc does not "
-			                    "read it: "
-			                    "quantize the model %s",
+			                    "%s%s changes the meaning of the codes of %s, and hexc does "
+			                    "not support it; quantize the model %s",
 			                 w->name, suffix[i], w->format,
 			                 i == 0 ? "symmetrically" : "without an order of activations");
 	}
@@ -56,9 +55,9 @@ check_version(const hexc_file *f, const hexc_weight *w, char *why, size_t n)
 		if (num_get_i(plane_type(zero), zero->data, i) != middle)
 			return HEXC_OK;
 	return why_error(HEXC_E_FILE, why, n,
-	                    "%s: every stored zero is %lld, as in symmetric files of gptq_v2, and nothing "
-	                    "states "
-	                    "checkpoint_format: state gptq or gptq_v2 by the model's quantize_config.json",
+	                    "%s: every stored zero is %lld, as in symmetric files of gptq_v2, and "
+	                    "checkpoint_format is not stated; state gptq or gptq_v2 in the model's "
+	                    "quantize_config.json",
 	                 w->name, (long long)(middle - format->plane[HEXC_PLANE_ZERO].c));
 }
 
@@ -72,8 +71,7 @@ check_index(const hexc_weight *w, char *why, size_t n)
 	for (int64_t i = 0; index && i < p->rows; i++)
 		if (index[i] < 0 || index[i] >= w->plane[HEXC_PLANE_SCALE].rows)
 			return why_error(HEXC_E_FILE, why, n,
-			                    "%s: input %lld belongs to group %d, and there are %lld: "
-			                    "the file is damaged",
+			                    "%s: input %lld belongs to group %d of %lld: the file is damaged",
 			                 w->name, (long long)i, index[i],
 			                 (long long)w->plane[HEXC_PLANE_SCALE].rows);
 	return HEXC_OK;

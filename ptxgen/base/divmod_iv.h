@@ -10,7 +10,7 @@ struct DivmodIv {
 	Val *over;     /* loop-invariant radix; NULL: the radix is .. */
 	int64_t below; /* .. this constant; 0: it is the last one */
 	int64_t add;   /* increment per iteration, besides the carry of the digit below */
-	int number;    /* Loop.wheel[number] */
+	int number;    /* index in Loop.wheel[] */
 	bool meets;    /* it never exceeds its radix before it wraps around */
 	LV first, now, end; /* of one type; end: its radix, computed before the loop, NULL for the last one */
 	LV carry;      /* i1, after wheels_next: it wraps around */

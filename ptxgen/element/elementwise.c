@@ -133,7 +133,7 @@ function(Codegen *g, const Op *o, DType d, LV x)
 		return LLVMBuildFDiv(g->b, LLVMConstReal(g->f64, 1),
 		                     call_fp(g, "llvm.sqrt", g->f64, &x, 1), "");
 	diag_class_error(g->u->diag, DC_SOURCE, o->src,
-	          "GPUs have no %s for f64: cast to f32 first, as in `f64(%s(f32(x)))`", name, name);
+	          "GPUs have no %s for f64; cast to f32 first, as in `f64(%s(f32(x)))`", name, name);
 	return LLVMConstNull(g->f64);
 }
 

@@ -43,7 +43,7 @@ enum { CAS_BITS = 16 }; /* the smallest size in bits of compare-and-swap (PTX IS
 
 /* Returns code that computes `new` from `old` and `x`, registers of the type's bits; a, b of 32 bits and
  * low of 16 are free. old + x is fma(old, 1, x), which sm_80 has for bf16. Elsewhere the sum is in f32,
- * which has so many more bits that rounding to even again equals rounding once; a NaN is made quiet. A max
+ * which has enough more bits that rounding to even again equals rounding once; a NaN is made quiet. A max
  * or min is one of the two, so f32, which has both of them, does not round. */
 static const char *
 new_of(const Instr *i)

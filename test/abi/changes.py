@@ -1,8 +1,8 @@
-"""changes.py OLD.abi NEW.abi: what a host compiled with the one finds otherwise in the other, a line each.
+"""changes.py OLD.abi NEW.abi: print the differences for a host compiled with the old library, one per line.
 
-    grown: ...      a struct that begins with its own size has more members at its end: old hosts run on
-    broken: ...     a function, a type of an argument, the place of a member, a value of an enumeration that is gone or
-                    another one: they do not
+    grown: ...      a struct that starts with its own size has additional members at its end: old hosts still run
+    broken: ...     a function, an argument's type, a member's offset or an enumeration's value was removed or
+                    changed: old hosts do not run
 
 The files are what abidw (abigail-tools) writes.
 """
@@ -28,7 +28,7 @@ class Dump:
                 self.enums[name or e.get("id")] = e
 
     def text(self, i, depth=0):
-        """A type in words, structs and typedefs of them by their names."""
+        """The text of a type; structs, and typedefs of them, by their names."""
         e = self.types.get(i)
         if e is None or depth > 8:
             return "?"
@@ -49,7 +49,7 @@ class Dump:
         return f"{self.text(back.get('type-id'), depth) if back is not None else 'void'} ({', '.join(types)})"
 
     def members(self, e):
-        """Of a struct: name, place in bits, type."""
+        """For a struct: name, offset in bits, type."""
         out = []
         for m in e.findall("data-member"):
             v = m.find("var-decl")

@@ -48,7 +48,7 @@ refused() {
 }
 chmod 777 "$d"
 refused world 'warning: --cache: '"$d"' is not used: others than its owner may write it (mode 777)'
-says 1 'is not used: others than its owner' cache list "$d"
+says 1 'is not used: it is writable by others than its owner (mode' cache list "$d"
 chmod 755 "$d"
 chmod 666 "$d"/*.hxc
 cp -p "$d"/*.hxc "$dir/kept"

@@ -566,8 +566,8 @@ TEST(what_others_may_write)
 
 		ck_assert_int_eq(chmod(path, mode[i]), 0);
 		ck_assert(!serves(path, &damaged));
-		ck_assert_msg(strstr(said, path) == said && strstr(said, "is not used: others than its "
-									 "owner"), "%s",
+		ck_assert_msg(strstr(said, path) == said && strstr(said, "is not used: it is writable by "
+		                                                         "others than its owner (mode"), "%s",
 		              said);
 	}
 	ck_assert_int_eq(chmod(path, 0755), 0);
@@ -633,7 +633,7 @@ TEST(options)
 	ck_assert_int_eq(hexc_cache_open(&c, &o, why, sizeof why), HEXC_E_INVALID);
 	o.path = "/dev/null/hexc";
 	ck_assert_int_eq(hexc_cache_open(&c, &o, why, sizeof why), HEXC_E_FILE);
-	ck_assert(strstr(why, "/dev/null/hexc: cannot be a cache") != NULL);
+	ck_assert(strstr(why, "/dev/null/hexc: cannot be used as a cache:") != NULL);
 	snprintf(deep, sizeof deep, "%s/a/b", path);
 	o.path = deep;
 	o.read_only = 1;

@@ -91,17 +91,17 @@ taken 3 'a family that does not say which'
 # A rejected solution is reported and skipped. If the first is rejected, the estimates decide
 # and no other is assembled.
 answers '0 255 8' '1 REFUSED 0' "$(alike 128 0 | sed 1,2d)"
-says 0 'the assembler refuses solution 1 of kernel attention: ptxas fatal: no such thing as solution 1' build $prog -o "$dir/b.hxb"
+says 0 'the assembler rejected solution 1 of kernel attention: ptxas fatal: no such thing as solution 1' build $prog -o "$dir/b.hxb"
 taken 2 'one is refused'
 answers '0 REFUSED 0' "$(alike 128 0)"
 says 0 'no such thing as solution 0; solutions are ranked by estimates [-W no-assembler]' build $prog -o "$dir/b.hxb"
 taken 0 'the first is refused'
 asked 0 'the first is refused'
 says 0 'cannot be run' build $prog --assembler "$dir/nothing" -o "$dir/b.hxb"
-says 1 'the assembler refuses solution 0' build $prog --werror -o "$dir/x.hxb"
+says 1 'the assembler rejected solution 0 of kernel' build $prog --werror -o "$dir/x.hxb"
 printf '#!/bin/sh\necho hello\n' >"$dir/mute"
 chmod +x "$dir/mute"
-says 0 'it says nothing of registers' build $prog --assembler "$dir/mute" -o "$dir/b.hxb"
+says 0 'its output has no register count' build $prog --assembler "$dir/mute" -o "$dir/b.hxb"
 # An assembler that hangs is killed after 60 s (of a clock 100 times as fast here), and the estimates decide.
 if [ -z "${SAN:-}" ]; then # the sanitizer's library must be loaded first
 	cat >"$dir/fast.c" <<'END'
@@ -143,7 +143,7 @@ without() { # STATUS ARGUMENTS: hexc without a ptxas on PATH
 }
 PTXAS=
 without 4 candidates $prog --assemble
-grep -q -e '--assemble needs ptxas' "$dir/out" || fail "it does not say what it needs: $(cat "$dir/out")"
+grep -q -e '--assemble requires ptxas' "$dir/out" || fail "it does not say what it needs: $(cat "$dir/out")"
 without 0 build $prog -o "$dir/b.hxb"
 without 0 candidates $prog
 PTXAS=$dir/asm

@@ -33,27 +33,27 @@ two="examples/gemm_f16.hexc examples/vector_add.hexc"
 
 	# Rejected input.
 	says 2 'no input files' build -o "$dir/x.hxb"
-	says 2 '-o FILE.hxb is missing' build examples/vector_add.hexc
+	says 2 'missing -o FILE.hxb' build examples/vector_add.hexc
 	says 2 "unknown arch 'sm_1'" build examples/vector_add.hexc --arch sm_80,sm_1 -o "$dir/x.hxb"
 	says 2 'twice' build examples/vector_add.hexc --arch sm_80,sm_80 -o "$dir/x.hxb"
 	says 2 '-D BN given twice; list all values in one option' build examples/vector_add.hexc -D BN=128 -D BN=256 -o "$dir/x.hxb"
 	says 2 "'x' is neither" build examples/vector_add.hexc -D BN=128,x -o "$dir/x.hxb"
-	says 2 'wants NAME=VALUE' build examples/vector_add.hexc -D BN -o "$dir/x.hxb"
-	says 1 'no program has such a constant' build examples/vector_add.hexc -D BK=128 -o "$dir/x.hxb"
+	says 2 '-D: expected NAME=VALUE' build examples/vector_add.hexc -D BN -o "$dir/x.hxb"
+	says 1 ': no program has this constant' build examples/vector_add.hexc -D BK=128 -o "$dir/x.hxb"
 	says 1 'BN=7 is not a value of tunable `BN`' build examples/vector_add.hexc -D BN=128,7 -o "$dir/x.hxb"
 	says 1 'duplicate kernel vector_add for sm_80 with BN=1024, WARPS=4, from examples/vector_add.hexc and examples/vector_add.hexc' build examples/vector_add.hexc examples/vector_add.hexc -o "$dir/x.hxb"
-	says 2 'no PTX of --arch runs there' build examples/vector_add.hexc --cubin sm_75 -o "$dir/x.hxb"
+	says 2 ': no PTX of --arch runs on it' build examples/vector_add.hexc --cubin sm_75 -o "$dir/x.hxb"
 	[ ! -e "$dir/x.hxb" ] || fail "a bundle of nothing is written"
 	says 2 'list, show, verify or merge' bundle
-	says 2 "'lost' is none" bundle lost "$k"
-	says 2 'which bundle?' bundle list
+	says 2 "unknown command hexc bundle 'lost'" bundle lost "$k"
+	says 2 'no input bundle' bundle list
 	says 2 '-o has no effect with hexc bundle list' bundle list "$k" -o "$dir/x.hxb"
-	says 2 'FILE.hxb is missing' bundle merge "$k"
-	says 1 'no bundle of hexc' bundle list README.md
+	says 2 'missing -o FILE.hxb' bundle merge "$k"
+	says 1 'not a hexc bundle: it does not start with HEXCBUN; create one with hexc build' bundle list README.md
 	says 1 'cannot be read' bundle list "$dir/nothing"
 	says 1 'has no kernel lost' bundle show "$k" --kernel lost
 	head -c 5000 "$k" >"$dir/cut.hxb"
-	says 1 'shorter or longer than it says' bundle verify "$dir/cut.hxb"
+	says 1 'its size differs from the size in its header; copy it again, or build it again' bundle verify "$dir/cut.hxb"
 	{ head -c 30000 "$k"; printf x; tail -c +30002 "$k"; } >"$dir/bent.hxb"
 	says 1 'checksum' bundle verify "$dir/bent.hxb"
 	says 0 '6 kernels' bundle list "$dir/bent.hxb" # the index is intact
@@ -69,7 +69,7 @@ if command -v ptxas >/dev/null; then
 fi
 mkdir "$dir/bin"
 PATH=$dir/bin "$HEXC" build examples/vector_add.hexc --cubin sm_86 -o "$dir/x.hxb" >"$dir/out" 2>&1
-[ $? = 4 ] && grep -q 'needs ptxas' "$dir/out" || fail "without ptxas: $(cat "$dir/out")"
+[ $? = 4 ] && grep -q 'requires ptxas' "$dir/out" || fail "without ptxas: $(cat "$dir/out")"
 
 # As an array in a program without files.
 says 0 '' bundle merge "$k" --c-array "$dir/my-kernels.c"

@@ -25,6 +25,6 @@ for exec in tile sim; do
 	s 1 'dimension 0 of C is N = 128, but @' --exec $exec --arg 'A=zeros[128]' --expect C=@"$dir/c.npy"
 done
 s 2 '--expect takes a file, as in C=@FILE.npy:1e-3' --exec tile --arg 'A=zeros[128]' --expect C=zeros
-s 2 "--expect wants NAME=@FILE[:TOLERANCE] of a tensor, not 'X=@c.npy'" --exec tile --arg 'A=zeros[128]' --expect X=@c.npy
+s 2 "--expect: expected NAME=@FILE[:TOLERANCE] with the name of a tensor, got 'X=@c.npy'" --exec tile --arg 'A=zeros[128]' --expect X=@c.npy
 s 1 'none.npy:x' --exec tile --arg 'A=zeros[128]' --expect C=@"$dir/none.npy:x"
 exit $bad

@@ -44,13 +44,13 @@ cmp -s "$dir/a.ir" "$dir/ir/mask_bounds.ir" || fail 'hexc ir changes what it rea
 grep -q '^// softmax after merge_row_accesses: no change$' "$dir/log" && grep -q '^// softmax after dce$' "$dir/log" || fail "what changed: $(grep '^//' "$dir/log")"
 says 0 '.visible .entry softmax' ir "$dir/ir/insert_barriers.ir" --passes emit
 says 2 "there is no pass 'fould'" ir "$dir/ir/mask_bounds.ir" --passes fold,fould
-says 2 'fold is run in front of cse' ir "$dir/ir/mask_bounds.ir" --passes cse..fold
-says 2 'emit: the IR comes after mask_bounds, and has layouts from infer on' ir "$dir/ir/mask_bounds.ir" --passes emit
-says 2 'emit is the last' ir "$dir/ir/mask_bounds.ir" --passes emit,fold
-says 2 "'..fold' is empty: the IR comes after insert_barriers" ir "$dir/ir/insert_barriers.ir" --passes ..fold
+says 2 'fold runs before cse' ir "$dir/ir/mask_bounds.ir" --passes cse..fold
+says 2 'emit: the IR is after mask_bounds, but layouts exist only after infer' ir "$dir/ir/mask_bounds.ir" --passes emit
+says 2 'emit is the last pass; no pass can follow it' ir "$dir/ir/mask_bounds.ir" --passes emit,fold
+says 2 "'..fold' is empty: the IR is already after insert_barriers" ir "$dir/ir/insert_barriers.ir" --passes ..fold
 sed 's/after mask_bounds/after "no such"/' "$dir/ir/mask_bounds.ir" >"$dir/odd.ir"
 says 1 'comes after `no such`, and there is no such pass' ir "$dir/odd.ir"
-says 2 'the constants of IR are in its text: BN' run "$dir/ir/mask_bounds.ir" --exec tile --arg 'X=random(1)[5,300]' -D BN=64
+says 2 'IR contains its constants; BN cannot be set here' run "$dir/ir/mask_bounds.ir" --exec tile --arg 'X=random(1)[5,300]' -D BN=64
 says 2 "--print-after: no pass 'fould'" ir "$dir/ir/mask_bounds.ir" --print-after dce,fould
 sed 's/= const value 0\.0/= const walue 0.0/' "$dir/ir/mask_bounds.ir" >"$dir/bad.ir"
 says 1 'IR text: ' ir "$dir/bad.ir"
@@ -63,7 +63,7 @@ says 0 '' ir "$dir/two.ir" --passes .. -o "$dir/two.ptx"
 [ "$(grep -c '^.visible .entry' "$dir/two.ptx")" = 2 ] || fail 'two kernels, but not in the PTX'
 says 2 'several kernels; choose one' run "$dir/two.ir" --exec tile --arg 'X=random(1)[5,300]'
 says 0 '' run "$dir/two.ir" --kernel softmax --exec tile --arg 'X=random(1)[5,300]'
-says 1 'there is no kernel third in this IR' run "$dir/two.ir" --kernel third --exec tile --arg 'X=random(1)[5,300]'
+says 1 'no kernel third in this IR' run "$dir/two.ir" --kernel third --exec tile --arg 'X=random(1)[5,300]'
 "$HEXC" ir "$dir/ir/parse.ir" --passes ..fold --stats >/dev/null 2>"$dir/log"
 awk '$1 == "fold" { if ($2 > 0 && $3 == "ops" && $5 == "values:") found = 1 } END { exit !found }' "$dir/log" || fail "--stats: $(cat "$dir/log")"
 "$HEXC" ir "$dir/ir/legalize.ir" --passes infer --trace-search "$dir/plans" -o /dev/null || bad=1
@@ -137,7 +137,7 @@ w4="examples/gemm_wNa16.hexc --kernel gemm_wNa16 --arg A=random(1)[16,128] --arg
 	scripts/bisect $w4 >"$dir/out" 2>&1
 	[ $? = 1 ] && grep -q 'nothing is wrong' "$dir/out" || fail "bisect of packed: $(cat "$dir/out")"
 	"$HEXC" --emit-ptx examples/gemm_wNa16.hexc --kernel gemm_wNa16 --dump infer -o /dev/null 2>&1 | sed -n '/^kernel/,/^}/p' >"$dir/w4.ir"
-	says 2 'W is another argument in this IR than in the program' run $w4 --exec tile --from "$dir/w4.ir"
+	says 2 'W is a different argument in this IR than in the program; if it is packed, use the IR before pass lower_packed' run $w4 --exec tile --from "$dir/w4.ir"
 }
 # No pass is wrong.
 HEXC=$HEXC scripts/bisect $p >"$dir/out" 2>&1
@@ -162,7 +162,7 @@ for diag in text json; do
 		fail "kept: $(ls -R "$dir/bugs")"
 done
 TMPDIR=$dir/none "$HEXC" ir "$dir/no.ir" --arch sm_90a --passes ..emit --prove -o /dev/null 2>"$dir/err"
-grep -q 'nothing could be kept of this internal error: No such file' "$dir/err" || fail "no folder: $(cat "$dir/err")"
+grep -q ': could not save a report of this internal error: No such file' "$dir/err" || fail "no folder: $(cat "$dir/err")"
 
 # The property to preserve: an exponential function.
 scripts/reduce "$dir/p.hexc" -o "$dir/r.hexc" sh -c "'$HEXC' --emit-ptx {} -o - 2>/dev/null | grep -q ex2" 2>"$dir/log" ||

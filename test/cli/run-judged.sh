@@ -55,6 +55,6 @@ kernel place(A: f32[N], I: out i32[1])
 }
 END
 says 5 'place.hexc:7:' run "$dir/place.hexc" --exec=sim --check --arg 'A=random(1)[100000]'
-says 5 'nothing is known of it where an operand is rounded' run "$dir/place.hexc" --exec=sim --check \
+says 5 'no bound is known for a rounded operand' run "$dir/place.hexc" --exec=sim --check \
 	--arg 'A=random(1)[100000]'
 exit $bad

@@ -74,13 +74,13 @@ for op in listed:
 sys.exit(bad)
 END
 says 2 "no operator 'gem'" ops gem
-says 2 "one operator at a time" ops gemm map
+says 2 "only one operator is allowed" ops gemm map
 says 0 'usage: hexc run' help run
 says 0 'usage: hexc --emit-ptx' help compile
 says 0 'usage: hexc --emit-ptx' -h
 says 0 'usage: hexc run' run -h
 says 2 "no command 'rum', did you mean run" help rum
-says 2 'help for one command' help run sim
+says 2 'help accepts one command; unexpected' help run sim
 "$HEXC" compile examples/vector_add.hexc >"$dir/a.ptx" && "$HEXC" --emit-ptx examples/vector_add.hexc | cmp - "$dir/a.ptx" ||
 	fail "hexc compile writes other PTX than --emit-ptx"
 exit $bad

@@ -46,7 +46,7 @@ refused 2 'is the output of two options' "$dir/a.npy" run "$p" --exec tile --arg
 rm "$dir/a2.npy"
 "$HEXC" explain examples/gemm_f16.hexc --svg "$dir/svg" >/dev/null || bad=1
 svg=$(find "$dir/svg" -name '*.svg' | head -1)
-says 2 'was read or written already' explain examples/gemm_f16.hexc --svg "$dir/svg" --json "$svg"
+says 2 'was already read or written; use another name for the output' explain examples/gemm_f16.hexc --svg "$dir/svg" --json "$svg"
 
 # A simulated full disk.
 head -c 5000 /dev/zero >"$dir/good"

@@ -52,26 +52,26 @@ says 'out-of-bounds' # its pointer is null
 k 2 'struct:{f32 0.5, ptr A}' 'ptrs:{B, A}'
 says 'has 16 bytes; parameter s takes 24'
 k 2 'struct:{f32 0.5, ptr C}' 'ptrs:{B}'
-says "'C' is no pointer"
+says "': 'C' is not a pointer; expected NAME of a --buffer or the index of a buffer argument, optionally with +BYTES, or null"
 k 2 'struct:{f31 0.5}' 'ptrs:{B}'
-says "'f31' is no PTX type"
+says "': 'f31' is not a PTX type such as u32 or f16"
 k 2 'struct:{f32}' 'ptrs:{B}'
 says "missing value after 'f32'"
 k 2 'struct:{u8 256}' 'ptrs:{B}'
-says 'does not fit'
+says 'the number is out of range'
 k 2 'struct:{u8 1' 'ptrs:{B}'
-says 'no , or }'
+says 'expected , or } at'
 k 2 'struct:{u8 1} x' 'ptrs:{B}'
-says 'no , or }'
+says 'expected , or } at'
 k 2 'struct:{u8 1}' 'ptrs:{}'
-says 'is no pointer'
+says 'is not a pointer; expected NAME of a --buffer or the index of a buffer argument, optionally with +BYTES, or null'
 k 1 "struct:$dir/none" 'ptrs:{B}'
 k 2 'struct:{u8 1}' 'ptrs:{B}' --buffer A=zeros:f32:1
 says "--buffer 'A=zeros:f32:1'"
 k 2 'struct:{u8 1}' 'ptrs:{B}' --buffer 7=zeros:f32:1
-says 'no number'
+says 'is not a number'
 k 2 "struct:$dir/s.bin" 'ptrs:{B}' --save "C=$dir/c.npy"
-says 'no --buffer'
+says 'is neither a buffer argument nor a --buffer'
 
 # Three kinds of faults in one kernel; each can be suppressed, and then does not count.
 cat >"$dir/f.ptx" <<'END'
@@ -105,7 +105,7 @@ count 0
 f 3 --no-check all
 count 1
 f 2 --no-check races
-says "'races' is no kind of fault; there are out-of-bounds,"
+says ": unknown fault kind 'races'; known: out-of-bounds,"
 f 3 --no-check race-global --max-faults 1
 count 1
 rules() { printf "$@" >"$dir/rules"; }
@@ -117,10 +117,10 @@ f 3 --suppress "$dir/rules"
 count 2
 rules '* other 8\n*'
 f 2 --suppress "$dir/rules"
-says 'rules:2: wants KIND KERNEL'
+says 'rules:2: expected KIND KERNEL LINE-OR-PATTERN, * for any'
 rules 'race f 8\n'
 f 2 --suppress "$dir/rules"
-says "rules:1: 'race' is no kind"
+says "rules:1: unknown fault kind 'race'; known:"
 rules '* other\n'
 f 3 --suppress "$dir/rules"
 count 4

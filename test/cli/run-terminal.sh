@@ -76,9 +76,9 @@ terminal() { TERM=xterm python3 "$dir/term.py" "$@" </dev/null >"$dir/out"; }
 esc=$(printf '\033')
 printf 'kernel k(C: out f32[N]) { grid(1); C[0 :+ 8] = nosuch; }' >"$dir/e.hexc"
 terminal "$HEXC" --emit-ptx "$dir/e.hexc"
-grep -qF "$esc[1;31merror$esc[0m: there is no" "$dir/out" || fail "no colours on a terminal: $(cat "$dir/out")"
+grep -qF "$esc[1;31merror$esc[0m: unknown name" "$dir/out" || fail "no colours on a terminal: $(cat "$dir/out")"
 NO_COLOR=1 terminal "$HEXC" --emit-ptx "$dir/e.hexc"
-grep -qF "error: there is no" "$dir/out" || fail "NO_COLOR: $(cat "$dir/out")"
+grep -qF "error: unknown name" "$dir/out" || fail "NO_COLOR: $(cat "$dir/out")"
 "$HEXC" --emit-ptx "$dir/e.hexc" 2>&1 | grep -qF "$esc" && fail "colours in a file"
 cat >"$dir/long.hexc" <<'END'
 kernel long(C: inout f32[N])

@@ -67,29 +67,29 @@ row "$dir/o.npy" 8 '0 0 0 0 36 37 38 39 32 33 34 35 0 0 0 0'
 
 good='"tensorDataType": "UINT32", "globalAddress": 0'
 sim 1 "[]"
-says 'no JSON object'
+says ': not a JSON object'
 sim 1 "{$good, \"tensorRank\": 6}"
 says '"tensorRank" is not in 1..5'
 sim 1 "{$good, \"tensorRank\": 2, \"globalDim\": [10], \"globalStrides\": [64], \"boxDim\": [8, 8]}"
-says '"globalDim" wants an array of 2 numbers'
+says ': "globalDim" must be an array of 2 numbers'
 sim 1 "{$good, \"tensorRank\": 2, \"globalDim\": [10, 9.5], \"globalStrides\": [64], \"boxDim\": [8, 8]}"
-says '"globalDim" has an element that is no such number'
+says '"globalDim" has an element that is not such a number'
 sim 1 "{$good, \"tensorRank\": 2, \"globalDim\": [10, 9], \"boxDim\": [8, 8]}"
 says '"globalStrides" is missing'
 sim 1 "{$good, \"tensorRank\": 2, \"globalDim\": [10, 9], \"globalStrides\": [60], \"boxDim\": [8, 8]}"
 says 'stride 60 of dimension 1 is not a multiple of 16'
 sim 1 "{$good, $map, \"swizzle\": \"96B\"}"
-says "\"swizzle\" is '96B'; possible are NONE, 32B, 64B, 128B"
+says "\"swizzle\" is '96B'; expected NONE, 32B, 64B, 128B"
 sim 1 "{$good, $map, \"swizle\": \"32B\"}"
-says '"swizle" is no field of a tensor map'
+says '"swizle" is not a field of a tensor map'
 sim 1 "{$good, $map, \"oobFill\": \"NAN_REQUEST_ZERO_FMA\"}"
 says 'NaN fill requires a floating-point type'
 sim 1 "{$good, $map, \"pixelsPerColumn\": 8}"
-says '3, 4 or 5 for an im2col map'
+says 'must be 3, 4 or 5 for an im2col map'
 sim 1 "{\"tensorDataType\": \"UINT32\", \"globalAddress\": 1, $map}"
 says 'argument 1 (tmap:'
 sim 1 "{\"tensorDataType\": \"UINT32\", \"globalAddress\": \"x\", $map}"
-says 'wants @FILE.npy, zeros:TYPE:COUNT or the number of an argument'
+says 'must be @FILE.npy, zeros:TYPE:COUNT or the index of an argument'
 sim 1 "{\"tensorDataType\": \"UINT33\", \"globalAddress\": 0, $map}"
 says 'BFLOAT16'
 # A map that is larger than its buffer.

@@ -84,7 +84,7 @@ sim 0 --trace=0,0 --break 20:1
 lines 1 'break: block (1,0,0), warp 0'
 lines 13 trace
 sim 0 --break 20:0,1 # no thread of warp 1 stores
-has 'k.ptx:20:1: note: no warp came to this line'
+has 'k.ptx:20:1: note: no warp reached this line'
 sim 0 --break 14:0,0 --show %nosuch
 has '%nosuch: no such register here'
 sim 2 --break 0

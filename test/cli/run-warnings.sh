@@ -24,7 +24,7 @@ large='fn f(x) { return x * x + x; } fn g(x) { return f(f(f(x))); } fn h(x) { re
 
 printf '#!/bin/sh\necho "fatal: out of sorts" >&2\nexit 1\n' >"$dir/asm"
 chmod +x "$dir/asm"
-w assembler 'the assembler refuses solution 0 of kernel k: fatal: out of sorts; solutions are ranked by estimates' \
+w assembler 'the assembler rejected solution 0 of kernel k: fatal: out of sorts; solutions are ranked by estimates' \
 	--assemble --assembler "$dir/asm" <<'END2'
 kernel k(C: out f32[N]) { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = 1; }
 END2
@@ -44,7 +44,7 @@ w unused 'unused parameter `y`' <<'END2'
 fn twice(x, y) { return x + x; }
 kernel k(C: out f32[N]) { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = twice(1.0, 2.0); }
 END2
-w slice 'the slice of `W` runs along K in dimension 1, which has K / 2 elements: divide the start by 2' <<'END2'
+w slice 'the slice of `W` is indexed by a value bounded by K in dimension 1, which has K / 2 elements; divide the start by 2' <<'END2'
 kernel k(W: u8[64, K / 2], C: out f32[64, K]) assume K % 64 == 0
 {
     grid(ceil(K, 64));
@@ -52,7 +52,7 @@ kernel k(W: u8[64, K / 2], C: out f32[64, K]) assume K % 64 == 0
     C[0 :+ 64, k :+ 64] = f32(W[0 :+ 64, k :+ 64]);
 }
 END2
-w slice 'the slice of `T` runs to 256 in dimension 0, which has 128 elements' <<'END2'
+w slice 'the slice of `T` ends at 256 in dimension 0, past its extent 128' <<'END2'
 kernel k(T: f32[128], C: out f32[256])
 {
     grid(2);
@@ -61,13 +61,13 @@ kernel k(T: f32[128], C: out f32[256])
     }
 }
 END2
-w unwritten '`C` is out, but the last N % 128 along dimension 0 are not written: the grid has ceil(N, 128) blocks, or assume N % 128 == 0' <<'END2'
+w unwritten 'output `C` is not fully written: the last N % 128 elements along dimension 0 are not written; use a grid of ceil(N, 128) blocks, or assume N % 128 == 0' <<'END2'
 kernel k(C: out f32[N]) { grid(N / 128); C[block.x * 128 :+ 128] = 1; }
 END2
-w unwritten '`C` is out, but of every 128 along dimension 0 only 64 are written' <<'END2'
+w unwritten 'output `C` is not fully written: of every 128 elements along dimension 0 only 64 are written' <<'END2'
 kernel k(C: out f32[N]) tune WARPS = 2 { grid(ceil(N, 128)); C[block.x * 128 :+ 64] = 1; }
 END2
-w unwritten '`C` is out, but of N along dimension 0 only the first 128 are written' <<'END2'
+w unwritten 'output `C` is not fully written: of the N elements along dimension 0 only the first 128 are written' <<'END2'
 kernel k(C: out f32[N]) { grid(1); C[0 :+ 128] = 1; }
 END2
 w unwritten 'output `_D` is never written; its elements keep their old values' <<'END2'
@@ -117,7 +117,7 @@ for s in 'Y[0 :+ 1] = sum(x, 0);' 'Y[0 :+ 1] += sum(x, 0);' 'let t: shared = x; 
 	'var c = 0, d = 0; for n in 0..4 { d = c + 1; c = d + i; } Y[0] = f32(c);' 'if N > 64 { Y[0] = f32(i); }'; do
 	echo "kernel k(X: f32[N], Y: inout f32[N]) const WARPS = 4 { grid(ceil(N, 128)); let i = block.x * 128, x = X[i :+ 128]; Y[N - 1] = N; Y[1] = x[0] * 0 + sum(x, 0); $s }" |
 		sed 's/ Y\[N - 1\] = N; Y\[1\] = x\[0\] \* 0 + sum(x, 0);/ let _u = x;/' >"$dir/blocks.hexc"
-	w lost 'each block of the grid writes these elements of `Y`, in no order, and one of them stays: choose elements by `block.x`, or add up, `atomic_add(Y[..], x)`' <"$dir/blocks.hexc"
+	w lost 'every block writes these elements of `Y` in an undefined order, and only one value remains; select elements by `block.x`, or accumulate with `atomic_add(Y[..], x)`' <"$dir/blocks.hexc"
 done
 for s in 'Y[block.x] = sum(x, 0);' 'if block.x == 0 { Y[0 :+ 1] = sum(x, 0); }' 'Y[0 :+ 1] = sum(X[0 :+ 128], 0);' 'atomic_add(Y[0 :+ 1], sum(x, 0));' \
 	'var c = 0, d = 0; for n in 0..4 { d = c + 1; c = d + i; } Y[d] = 2;' 'if atomic_add(T[0], 1) == 3 { Y[0 :+ 1] = sum(x, 0); }' \
@@ -296,8 +296,8 @@ want='{"severity":"warning","warning":"narrow","file":"'$dir'/w.hexc","line":1,"
 grep -qF "$want" "$dir/err" || fail "--diag json: $(cat "$dir/err")"
 printf 'kernel k(C: out f32[N]) { grid(1); C[0 :+ 8] = nosuch; }' >"$dir/w.hexc"
 "$HEXC" --emit-ptx "$dir/w.hexc" --diag=json 2>"$dir/err"
-[ "$(cat "$dir/err")" = '{"severity":"error","file":"'"$dir"'/w.hexc","line":1,"col":48,"len":6,"text":"there is no `nosuch` here"}' ] ||
+[ "$(cat "$dir/err")" = '{"severity":"error","file":"'"$dir"'/w.hexc","line":1,"col":48,"len":6,"text":"unknown name `nosuch`"}' ] ||
 	fail "--diag json: $(cat "$dir/err")"
-says 2 "-W wants NAME or no-NAME, not 'nosuch'; the warnings are unused, slice" --emit-ptx "$dir/w.hexc" -W nosuch
-says 2 "--diag is text or json, not 'xml'" --emit-ptx "$dir/w.hexc" --diag xml
+says 2 "-W: expected NAME or no-NAME, got 'nosuch'; the warnings are unused, slice" --emit-ptx "$dir/w.hexc" -W nosuch
+says 2 "--diag: expected text or json, got 'xml'" --emit-ptx "$dir/w.hexc" --diag xml
 exit $bad

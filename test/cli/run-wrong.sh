@@ -79,40 +79,40 @@ t 2 'unknown option --emit' run --emit "$add"
 t 2 '--stats is not an option of this command' --emit-ptx "$add" --stats x
 t 2 'which program' --emit-ptx
 t 2 'which program' run
-t 2 "one program at a time: what is 'y.hexc'?" --emit-ptx "$add" y.hexc
-t 2 '-o needs a value: FILE' --emit-ptx "$add" -o
-t 2 '-o is given twice' --emit-ptx "$add" -o a -o b
-t 2 '--time takes no value' --emit-ptx "$add" --time=3
-t 2 "unknown arch 'sm_99'; known are sm_75, sm_80" --emit-ptx "$add" --arch sm_99
+t 2 "only one program is allowed; unexpected 'y.hexc'" --emit-ptx "$add" y.hexc
+t 2 '-o requires a value: FILE' --emit-ptx "$add" -o
+t 2 '-o given twice' --emit-ptx "$add" -o a -o b
+t 2 '--time does not accept a value' --emit-ptx "$add" --time=3
+t 2 "unknown arch 'sm_99'; known: sm_75, sm_80" --emit-ptx "$add" --arch sm_99
 t 2 "-D: expected NAME=VALUE, got 'BN'" --emit-ptx "$add" -D BN
 t 2 "'big' is neither an integer nor an element type" --emit-ptx "$add" -DBN=big
-t 2 '-D BN is given twice' --emit-ptx "$add" -D BN=128 -D BN=256
+t 2 '-D BN given twice' --emit-ptx "$add" -D BN=128 -D BN=256
 t 2 "no pass 'nosuch'; there are parse, bounded, mark_reductions, mask_bounds" --emit-ptx "$add" --dump nosuch
 t 2 "no pass 'all'" --emit-ptx "$add" --stop=all
-t 2 "--candidate wants a number from 0, not '-1'" --emit-ptx "$add" --candidate=-1
-t 2 "--exec is tile, sim, gpu or auto, not 'cpu'" run "$add" --exec cpu
+t 2 "--candidate: expected a number from 0, got '-1'" --emit-ptx "$add" --candidate=-1
+t 2 "--exec: expected tile, sim, gpu or auto, got 'cpu'" run "$add" --exec cpu
 t 2 '--stats requires --exec=sim or --exec=gpu' run "$add" --exec tile --stats x.json
 t 2 "choose one with --kernel: a b" run "$dir/two.hexc" --exec tile
-t 2 "--arg wants NAME=VALUE, not 'A'" run "$add" --exec tile --arg A
-t 2 "no parameter 'X'; it has A, B, C, N" run "$add" --exec tile --arg X=1
-t 2 '--arg A is given twice' run "$add" --exec tile --arg A=zeros --arg A=zeros
-t 2 "'randm(1)' is none of @FILE.npy" run "$add" --exec tile --arg 'A=randm(1)'
-t 2 "'random(1' is none of" run "$add" --exec tile --arg 'A=random(1'
-t 2 "'[1x]' is no shape" run "$add" --exec tile --arg 'A=zeros[1x]'
+t 2 "--arg: expected NAME=VALUE, got 'A'" run "$add" --exec tile --arg A
+t 2 "--arg: the kernel has no parameter 'X'; it has A, B, C, N" run "$add" --exec tile --arg X=1
+t 2 '--arg A given twice' run "$add" --exec tile --arg A=zeros --arg A=zeros
+t 2 ": invalid value 'randm(1)'; expected @FILE.npy, @FILE:TENSOR, a number, random(SEED), randint(SEED,LO,HI), positions(SEED), zeros or arange, optionally followed by [shape]" run "$add" --exec tile --arg 'A=randm(1)'
+t 2 ": invalid value 'random(1'; expected @FILE.npy, @FILE:TENSOR, a number, random(SEED), randint(SEED,LO,HI), positions(SEED), zeros or arange, optionally followed by [shape]" run "$add" --exec tile --arg 'A=random(1'
+t 2 ": '[1x]' is not a shape such as [128,256]" run "$add" --exec tile --arg 'A=zeros[1x]'
 t 2 "unexpected 'z' after the shape" run "$add" --exec tile --arg 'A=zeros[1]z'
-t 2 'gives LO <= x < HI, but 5 > 3' run "$add" --exec tile --arg 'A=randint(1,5,3)'
+t 2 ': randint(SEED,LO,HI) requires LO < HI, but 5 > 3' run "$add" --exec tile --arg 'A=randint(1,5,3)'
 t 2 'missing --arg B=... for parameter B' run "$add" --exec tile --arg 'A=zeros[5]'
 t 2 'size N cannot be inferred from the arguments; add --arg N=' run "$add" --exec tile --arg A=zeros --arg B=zeros
-t 2 's is a scalar: it takes a number' run "$mm" --exec tile --arg s=zeros
-t 2 "N is i64: '1.5' is no integer" run "$add" --exec tile --arg N=1.5
-t 2 '--save wants NAME=FILE.npy' run "$add" --exec tile --arg A=@"$dir/a.npy" --arg B=zeros --save C
+t 2 's is a scalar and requires a number' run "$mm" --exec tile --arg s=zeros
+t 2 "N is i64, but '1.5' is not an integer" run "$add" --exec tile --arg N=1.5
+t 2 '--save: expected NAME=FILE.npy, got' run "$add" --exec tile --arg A=@"$dir/a.npy" --arg B=zeros --save C
 t 2 "the kernel has no tensor 'N'" run "$add" --exec tile --arg A=@"$dir/a.npy" --arg B=zeros --save N=x.npy
-t 2 '--entry NAME is needed' sim x.ptx --grid 1 --block 1
-t 2 "--grid wants X[,Y[,Z]] of numbers from 1, not '0'" sim x.ptx --entry k --grid 0 --block 1
+t 2 'missing --entry NAME' sim x.ptx --grid 1 --block 1
+t 2 "--grid: expected X[,Y[,Z]] of numbers from 1, got '0'" sim x.ptx --entry k --grid 0 --block 1
 t 2 "not '1,2,3,4'" sim x.ptx --entry k --grid 1 --block 1,2,3,4
-t 2 '--seed wants a number from 0' sim x.ptx --entry k --grid 1 --block 1 --seed -1
-t 2 '--max-faults wants a number from 0' sim x.ptx --entry k --grid 1 --block 1 --max-faults x
-t 2 '--smem wants a number of bytes' sim x.ptx --entry k --grid 1 --block 1 --smem -1
+t 2 '--seed: expected a number from 0 to' sim x.ptx --entry k --grid 1 --block 1 --seed -1
+t 2 '--max-faults: expected a number from 0 to' sim x.ptx --entry k --grid 1 --block 1 --max-faults x
+t 2 '--smem: expected a number of bytes' sim x.ptx --entry k --grid 1 --block 1 --smem -1
 
 # files
 t 1 'No such file' --emit-ptx "$dir/none.hexc"
@@ -123,9 +123,9 @@ t 1 "$dir/empty.hexc:" --emit-ptx "$dir/empty.hexc"
 t 1 'not a .npy file' run "$add" --exec tile --arg A=@"$dir/text.npy"
 t 1 'big-endian data; save a.astype' run "$add" --exec tile --arg A=@"$dir/big.npy"
 t 1 'Fortran order; save numpy.ascontiguousarray(a)' run "$mm" --exec tile --arg A=@"$dir/fortran.npy"
-t 1 'truncated: 399 bytes of data where the header promises 400' run "$add" --exec tile --arg A=@"$dir/short.npy"
-t 1 'is f32, which is kept as float32 in .npy; the file has float64' run "$add" --exec tile --arg A=@"$dir/f8.npy"
-t 1 'element 127 is 17, which is no code of u4' run "$mm" --exec tile --arg A=@"$dir/h.npy" --arg W=@"$dir/wbad.npy" --arg s=1
+t 1 'truncated: 399 bytes of data, but the header specifies 400' run "$add" --exec tile --arg A=@"$dir/short.npy"
+t 1 ') is f32, which is stored as float32 in .npy; the file has float64' run "$add" --exec tile --arg A=@"$dir/f8.npy"
+t 1 '): element 127 is 17, which is not a code of u4' run "$mm" --exec tile --arg A=@"$dir/h.npy" --arg W=@"$dir/wbad.npy" --arg s=1
 t 4 'No such file or directory' explain "$add" --svg "$dir/none/svg"
 t 4 'cannot write' --emit-ptx "$add" -o /dev/full
 t 4 'No such file or directory' --emit-ptx "$add" -o "$dir/no/such/x.ptx"
@@ -167,14 +167,14 @@ t 1 'candidate 9999 does not exist: kernel add has' --emit-ptx "$add" --candidat
 t 1 "N is 100 in A (@$dir/a.npy, dimension 0), but 101 in B (@$dir/b.npy, dimension 0)" \
 	run "$add" --exec tile --arg A=@"$dir/a.npy" --arg B=@"$dir/b.npy"
 t 1 'N is 50 by --arg, but 100 in A' run "$add" --exec tile --arg A=@"$dir/a.npy" --arg B=zeros --arg N=50
-t 1 'has 2 dimensions; A takes 1' run "$add" --exec tile --arg A=@"$dir/rank.npy" --arg B=zeros
+t 1 ') has 2 dimensions; A requires 1' run "$add" --exec tile --arg A=@"$dir/rank.npy" --arg B=zeros
 t 1 'K is 16 in A' run "$mm" --exec tile --arg A=@"$dir/h.npy" --arg 'W=zeros[8,24]' --arg s=1
 t 1 'dimension 1 of W is K = 16, but' run "$mm" --exec tile --arg A=@"$dir/h.npy" --arg W=@"$dir/w24.npy" --arg s=1
 t 1 'the kernel assumes K % 8 == 0, but K is 12' run "$mm" --exec tile --arg 'A=zeros[8,12]' --arg 'W=zeros[8,12]' --arg s=1
-t 1 'W is u4: randint(1,0,17)[8,16] does not fit' run "$mm" --exec tile --arg 'A=zeros[8,16]' --arg 'W=randint(1,0,17)[8,16]' --arg s=1
+t 1 'W is u4; randint(1,0,17)[8,16] is out of range' run "$mm" --exec tile --arg 'A=zeros[8,16]' --arg 'W=randint(1,0,17)[8,16]' --arg s=1
 t 1 'the size N is -5' run "$add" --exec tile --arg A=zeros --arg B=zeros --arg N=-5
-t 4 'the tensors would take more than 4096 MiB' run "$add" --exec tile --arg 'A=zeros[5000000000]' --arg B=zeros
-t 1 'sizes go up to' run "$add" --exec tile --arg 'A=zeros[9000000000000000000]' --arg B=zeros
+t 4 'the tensors need more than 4096 MiB (at' run "$add" --exec tile --arg 'A=zeros[5000000000]' --arg B=zeros
+t 1 '; the maximum is' run "$add" --exec tile --arg 'A=zeros[9000000000000000000]' --arg B=zeros
 
 echo "$n wrong uses"
 exit $bad

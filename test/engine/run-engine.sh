@@ -55,7 +55,7 @@ says_engine 'that is no encoder' "$dir/broken" --simulator 80
 cp "$dir/small/config.json" "$dir/broken"
 head -c 1000 "$dir/small/model.safetensors" >"$dir/broken/model.safetensors"
 says_engine 'engine: ' "$dir/broken" --simulator 80
-says_engine 'there is no format' "$dir/small" --simulator 80 --format Q9
+says_engine 'unknown format' "$dir/small" --simulator 80 --format Q9
 [ -n "${MODEL:-}" ] || exit $bad
 
 cp "$here/sentences" "$dir/text"

@@ -80,16 +80,16 @@ def timeline(path, k, words):
 
 # Every fact in the text is also a field.
 def complete(path, k):
-    head, *sections = re.split(r'\n\n(?=tiles|schedule|products|warps|places|sparse|scales|packs|instructions|loops|timeline|solutions)', k['text'])
+    head, *sections = re.split(r'\n\n(?=tiles|schedule|products|warps|places|sparse|scales|packs|instructions|loops|timeline|candidates)', k['text'])
     part = dict((s.split('\n', 1)[0].split(',')[0], s.split('\n', 1)[1].rstrip('\n')) for s in sections)
-    m = re.match(r'kernel (\S+) on (\S+): (\d+) warps, (\d+) cycles predicted for a block, (\d+) steps', head)
+    m = re.match(r'kernel (\S+) on (\S+): (\d+) warps, (\d+) predicted cycles/block, (\d+) search steps', head)
     if (m[1], m[2], int(m[3]), int(m[5])) != (k['entry'], k['arch'], k['warps'], k['steps']) or \
             not near(m[4], k['cycles']):
         fail(path, 'says otherwise than its text', m[0])
     m = re.search(r'one resident block (\d+); occupancy (\d+) block.* (\d+) registers', head)
     if not near(m[1], k['alone']) or (int(m[2]), int(m[3])) != (k['blocks_together'], k['registers']):
         fail(path, 'says otherwise than its text', m[0])
-    m = re.search(r'groups of (\d+) along (.), each through all of (.)', head)
+    m = re.search(r'groups of (\d+) blocks along (.), all of (.) within', head)
     if k.get('order') != (m and {'group': int(m[1]), 'dims': ['xyz'.index(m[2]), 'xyz'.index(m[3])]}):
         fail(path, k.get('order'), head)
     for unit, clocks in re.findall(r'(?:^  |, )([a-z -]+) (\d+)', head.split('\n')[1]):
@@ -105,7 +105,7 @@ def complete(path, k):
             fail(path, lines[:2], t)
         seen = set()
         for l in lines[2:]:
-            if m := re.match(r' *required by (?:the )?(\S+), line (\d+)', l):
+            if m := re.match(r' *required by (.+), line (\d+)', l):
                 if (t['demanded_by']['op'], t['demanded_by']['line']) != (m[1], int(m[2])):
                     fail(path, l, t)
             elif m := re.match(r' *alternative (.*) \(candidate (\d+)', l):
@@ -176,7 +176,7 @@ def complete(path, k):
                 x = o[field]
                 fact[form % ((x, 's' if x > 1 else '') if form.count('%') > 1 else x)] = True
         if 'assume' in o:
-            fact['; `assume %s` would %s it' % (o['assume'], 'save' if o['op'] == 'mask' else 'widen')] = True
+            fact['; `assume %s` would %s it' % (o['assume'], 'remove' if o['op'] == 'mask' else 'widen')] = True
         if 'scratch' in o:
             x = o['scratch']
             fact[', %d bytes of scratch' % x['bytes']] = True
@@ -189,7 +189,7 @@ def complete(path, k):
         for f in fact:
             if f not in l:
                 fail(path, 'says', f, 'but in words', l)
-        rest = re.sub(r', [\d]+ cycles|, [-+.\d]+ %', '', l) # and the text has nothing else but names
+        rest = re.sub(r', [\d]+ cycles|, [-+.\d]+ %\)', '', l) # and the text has nothing else but names
         for f in sorted(fact, key=len, reverse=True):
             rest = rest.replace(f, '', 1)
         name = re.sub(r'^  line \d+ +\w+ +|( in registers| \(converted layout\))*$', '', rest)
@@ -200,8 +200,8 @@ def complete(path, k):
             fail(path, l, o['cycles'])
     if any('instruction' in o for o in ops):
         fail(path, 'has instructions that its text lacks')
-    if len(part['solutions'].split('\n')) != len(k['candidates']):
-        fail(path, 'solutions', len(k['candidates']))
+    if len(part['candidates'].split('\n')) != len(k['candidates']):
+        fail(path, 'candidates', len(k['candidates']))
 
 tiles = ops = 0
 for path in sorted(glob.glob(tmp + '/*.1.json')):
@@ -246,7 +246,7 @@ for path in sorted(glob.glob(tmp + '/*.1.json')):
     lines = open(path.replace('.1.json', '.short')).read().splitlines()
     kernels = json.load(open(path))
     heads = [l for l in lines if l.startswith('kernel ')]
-    if len(heads) != len(kernels) or not all(near(re.search(r'(\d+) cycles a block', h)[1], k['cycles'])
+    if len(heads) != len(kernels) or not all(near(re.search(r'(\d+) cycles/block', h)[1], k['cycles'])
                                              for h, k in zip(heads, kernels)):
         fail(path, heads)
     once = [l for l in lines if re.match('  [^ ]', l)]
@@ -260,7 +260,7 @@ for path in sorted(glob.glob(tmp + '/*.1.json')):
             if re.fullmatch(r'[A-Za-z_]\w*', t['name']) and not any(
                     l.split()[:1] == [t['name']] and t['dtype'] in l for l in lines):
                 fail(path, 'says nothing of', t['name'], 'in short')
-    told = sum(int(m[1]) for l in lines if (m := re.search(r'(?:times|line \d+|loops): (\d+) cycles', l)))
+    told = sum(int(m[1]) for l in lines if (m := re.search(r'(?:iterations?|line \d+|loops): (\d+) cycles', l)))
     parts = sum(int(m[1]) for l in lines if (m := re.match(r' {4,}(\d+) cycles  \d+ ', l)))
     once = sum(o.get('cycles', 0) for k in kernels for o in k['ops'] if o['op'] != 'for')
     if abs(told - once) > 0.5 * len(lines) + 2 or abs(parts - told) > 0.5 * len(lines) + 2:
@@ -281,7 +281,7 @@ for path in sorted(glob.glob(tmp + '/*.1/index.html')):
     page = Page()
     page.feed(open(path).read())
     there = sorted(os.path.basename(p) for p in glob.glob(os.path.dirname(path) + '/*.svg'))
-    if sorted(page.images) != there or 'script' in page.tags or page.text.count('solutions, cheapest') < 1:
+    if sorted(page.images) != there or 'script' in page.tags or page.text.count('candidates, by predicted cycles') < 1:
         fail(path, len(page.images), 'of', len(there), 'pictures')
 
 pictures = 0

@@ -221,7 +221,7 @@ sums(Engine *e)
 	TRY(hexc_call_int(e->add, n, 1000));
 	TRY(hexc_call_bytes(e->add, c, &bytes));
 	if (bytes != 4000)
-		WRONG("the bytes of C");
+		WRONG("the size of C in bytes cannot be computed for these sizes");
 	TRY(hexc_event_record(e->event[0], NULL));
 	TRY(launched(e->add));
 	if (fakeDependent() != before + 1)
@@ -379,13 +379,13 @@ refusals(Engine *e)
 	if (*hexc_call_why(c) || hexc_call_find(c, "X") != -1 || hexc_call_find(c, "C") != 2)
 		WRONG("a fresh call");
 	refusal(c, hexc_call_launch(c, NULL), HEXC_E_ARGS,
-	        "vector_add: A has no argument yet: give it one with hexc_call_ptr");
+	        "vector_add: A has no argument yet; set it with hexc_call_ptr");
 	refusal(c, hexc_call_bytes(c, 2, &bytes), HEXC_E_ARGS,
-	        "vector_add: N has no argument yet: give it one with hexc_call_int");
-	refusal(c, hexc_call_ptr(c, 3, NULL, 0), HEXC_E_INVALID, "vector_add: N is no tensor");
+	        "vector_add: N has no argument yet; set it with hexc_call_int");
+	refusal(c, hexc_call_ptr(c, 3, NULL, 0), HEXC_E_INVALID, "vector_add: N is not a tensor");
 	refusal(c, hexc_call_int(c, 0, 1), HEXC_E_INVALID,
-	        "vector_add: A is a tensor: an integer does not fit it");
-	refusal(c, hexc_call_float(c, 3, 1), HEXC_E_INVALID, "vector_add: N is no scalar of a float type");
+	        "vector_add: A is a tensor, and cannot be set to an integer");
+	refusal(c, hexc_call_float(c, 3, 1), HEXC_E_INVALID, "vector_add: N is not a scalar of a float type");
 	refusal(c, hexc_call_ptr(c, 4, NULL, 0), HEXC_E_INVALID, "vector_add: it has no parameter 4");
 	refusal(c, hexc_call_int(c, -1, 0), HEXC_E_INVALID, "vector_add: it has no parameter -1");
 	for (int i = 0; i < 3; i++)
@@ -408,7 +408,7 @@ refusals(Engine *e)
 	hexc_call_ptr(c, 1, e->buffer[1], 64);
 	TRY(cuStreamCreate(&stream, 1));
 	refusal(c, hexc_call_capture(c, stream, &node), HEXC_E_INVALID,
-	        "vector_add: the stream is not being captured");
+	        "vector_add: the stream is not being captured; call cuStreamBeginCapture first");
 	refusal(c, hexc_call_update(c, NULL, NULL), HEXC_E_INVALID, NULL);
 	refusal(c, hexc_call_launch(c, (void *)5), HEXC_E_DEVICE, "vector_add: cuLaunchKernelEx: ");
 	refusal(c, hexc_call_new(&none, e->module[0], 9), HEXC_E_INVALID, NULL);

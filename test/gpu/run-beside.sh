@@ -38,7 +38,7 @@ for name in hexc hexc_rt; do
 	cp "$B/lib$name.so.0" "$lib"
 	host "$name" $name "$lib"
 	"$dir/bin/$name" >"$dir/said" 2>&1 && fail "$name: a simulator where there is none"
-	grep -qF 'there is no simulator here: libhexc_sim.so.0 cannot be opened; install it beside libhexc, or link it' "$dir/said" ||
+	grep -qF 'simulator not found (libhexc_sim.so.0); install it beside libhexc, or link it' "$dir/said" ||
 		fail "$name: $(cat "$dir/said")"
 done
 cp "$B/libhexc_sim.so.0" "$dir/elsewhere"

@@ -14,10 +14,10 @@ says 0 '' bundle verify "$dir/k.hxb"
 says 0 '' bundle merge "$dir/k.hxb" "$dir/k.hxb" -o "$dir/again.hxb"
 cmp "$dir/k.hxb" "$dir/again.hxb" || fail "merging a bundle with itself gives another"
 printf 'hexc-family 1\nfamily f\ntake gemm_f16 BM=64 when L > 1\n' >"$dir/wrong.family"
-says 1 'line 3 of the families: L is neither' build examples/gemm_f16.hexc --family "$dir/wrong.family" -o "$dir/x.hxb"
+says 1 'line 3 of the families: L is neither a size of the family nor a constant' build examples/gemm_f16.hexc --family "$dir/wrong.family" -o "$dir/x.hxb"
 says 1 'no program has a kernel partial' build examples/gemm_f16.hexc --family examples/gemm.family -o "$dir/x.hxb"
-says 1 'does not begin with hexc-family 1' build examples/gemm_f16.hexc --family README.md -o "$dir/x.hxb"
-says 2 'with --family a constant has one value' build examples/gemm_f16.hexc -D BN=64,128 --family examples/gemm.family -o "$dir/x.hxb"
+says 1 'it does not start with hexc-family 1' build examples/gemm_f16.hexc --family README.md -o "$dir/x.hxb"
+says 2 ': with --family a constant can only have one value' build examples/gemm_f16.hexc -D BN=64,128 --family examples/gemm.family -o "$dir/x.hxb"
 [ ! -e "$dir/x.hxb" ] || fail "a bundle with a wrong family is written"
 
 family() { # SETTINGS ARGUMENTS...

@@ -68,14 +68,14 @@ END
 	t 0 'time: median 1000.00 us, 1000.00 to 1000.00, of 7 launches' '' $add --repeat 7
 	t 4 'cuMemsetD8Async' FAKE_CUDA_FAIL=cuMemsetD8Async $add --repeat 2
 	t 0 'the L2 cache as the one before left it' FAKE_CUDA_FAIL=cuMemsetD8Async $add --repeat 2 --warm
-	t 2 '--warm is about the launches of --repeat' '' $add --warm
+	t 2 '--warm requires --repeat' '' $add --warm
 	t 0 '"median_us":	1000' '' $add --repeat 3 --stats -
 	t 0 '"gpu":	"simulated GPU 0"' '' $add --stats -
 	t 0 'time: median' '' $gemm --repeat 2
 	t 2 '--repeat requires --exec=gpu' FAKE_CUDA_DEVICES=0 $gemm --repeat 2
 	t 0 '"warp_instructions"' '' $gemm --stats - # only the simulator counts
-	t 2 "--repeat wants a number from 1 to 1000000, not '0'" '' $add --repeat 0
-	t 2 "--roofline is the simulator's" '' $add --roofline H200
+	t 2 "--repeat: expected a number from 1 to 1000000, got '0'" '' $add --repeat 0
+	t 2 "--roofline requires --exec=sim" '' $add --roofline H200
 	# archs
 	t 0 ': right' FAKE_CUDA_SM=75 $gemm --exec=gpu --check # its default arch
 	t 4 'does not run PTX for sm_90a; it runs that for sm_86' FAKE_CUDA_SM=87 $add --arch sm_90a
@@ -84,7 +84,7 @@ END
 	# failures
 	mv "$dir/libcuda.so.1" "$dir/away"
 	if ! ldconfig -p | grep -q 'libcuda\.so\.1'; then
-		t 4 'there is no CUDA driver here' '' $add
+		t 4 'CUDA driver not found (libcuda.so.1)' '' $add
 	fi
 	mv "$dir/away" "$dir/libcuda.so.1"
 	t 4 'the CUDA driver finds no GPU' FAKE_CUDA_DEVICES=0 $add

@@ -16,7 +16,7 @@ refused() { # SETTING TEXT: the upload of the weight fails, with this message
 	env "$1" LD_LIBRARY_PATH="$B:$dir" timeout 60 "$dir/host" weight >"$dir/out" 2>&1 || fail "$1 weight: status $?"
 	grep -q "^weight blk.0: $2" "$dir/out" && ! grep -q 'left behind' "$dir/out" || fail "$1 weight says: $(cat "$dir/out")"
 }
-refused FAKE_CUDA_SM=70 'the device runs no arch that hexc compiles for'
+refused FAKE_CUDA_SM=70 'the device supports no architecture that hexc compiles for'
 refused FAKE_CUDA_FAIL=cuMemAlloc_v2 '.*cuMemAlloc_v2'
 refused FAKE_CUDA_FAIL=cuMemcpyHtoD_v2 '.*cuMemcpyHtoD_v2'
 exit $bad

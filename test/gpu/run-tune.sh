@@ -21,11 +21,11 @@ t() { # exit status, part of the output, arguments
 # shellcheck disable=SC2086
 {
 	t 0 'the fastest is among the first five in 2 of 2 lists' examples/gemm_f16.hexc $args --repeat 3 -o "$dir/gpu.json"
-	grep -qF 'left out: BM=7 BN=64: examples/gemm_f16.hexc:4:10: error: BM=7 is not admitted' "$dir/out" ||
+	grep -qF 'left out: BM=7 BN=64: examples/gemm_f16.hexc:4:10: error: BM=7 is not a value of tunable `BM`' "$dir/out" ||
 		fail "FAIL: nothing is said of BM=7"
 	# two blocks on two multiprocessors, or one with all the work
 	t 0 'best: -D BM=32 -D BN=64 --candidate 0' examples/gemm_f16.hexc $args --exec sim --within 1 -o "$dir/sim.json"
-	t 1 "--roofline: which 'A100'?" examples/gemm_f16.hexc $args --exec sim --roofline A100
+	t 1 "--roofline: ambiguous GPU 'A100'" examples/gemm_f16.hexc $args --exec sim --roofline A100
 	t 1 "unknown arch 'sm_99'" examples/gemm_f16.hexc $args --exec sim --arch sm_99
 	t 1 'needs --exec sim' examples/gemm_f16.hexc $args --roofline A10
 	t 1 "--exec is gpu or sim, not 'tile'" examples/gemm_f16.hexc --exec tile

@@ -137,7 +137,7 @@ TEST(calls)
 	NO_ARGUMENT(hexc_call_bytes(c, 0, NULL));
 	NO_ARGUMENT(hexc_call_bytes(c, 9, &bytes));
 	ck_assert_int_eq(hexc_call_int(c, n, 4), HEXC_OK);
-	REFUSED(hexc_call_bytes(c, n, &bytes), HEXC_E_INVALID, hexc_call_why(c), "cubes: N is no tensor");
+	REFUSED(hexc_call_bytes(c, n, &bytes), HEXC_E_INVALID, hexc_call_why(c), "cubes: N is not a tensor");
 	ck_assert_int_eq(hexc_call_bytes(c, 0, &bytes), HEXC_OK);
 	ck_assert_uint_eq(bytes, 4 * 4 * 4 * 4);
 	ck_assert_int_eq(hexc_call_int(c, n, 1 << 30), HEXC_OK);
@@ -299,7 +299,7 @@ TEST(families)
 	REFUSED(hexc_family_call_launch(c, NULL), HEXC_E_ARGS, hexc_family_call_why(c), "N");
 	ck_assert_int_eq(hexc_family_call_int(c, 1, 40), HEXC_OK);
 	REFUSED(hexc_family_call_launch(c, NULL), HEXC_E_ARGS, hexc_family_call_why(c),
-	        "C has no argument yet");
+	        "C has no argument yet; set it with hexc_call_");
 	hexc_family_call_free(NULL);
 	hexc_gpu_close(g);
 	ck_assert_int_eq(hexc_family_call_ptr(c, 0, why, 4 * 40 * 40 * 40), HEXC_OK);
@@ -383,7 +383,7 @@ TEST(planes_that_do_not_fit)
 	ck_assert_int_eq(hexc_weight_quantize(&t, "IQ4_NL", x, 64, 64, 0, NULL, why, sizeof why), HEXC_OK);
 	v = *w;
 	v.n = 0;
-	not_whole(&v, "W[0, 64] is no matrix");
+	not_whole(&v, "W[0, 64] is not a matrix");
 	v = *w;
 	v.plane[HEXC_PLANE_CODE].rows = 63;
 	not_whole(&v, "the codes are 63 x 64");
@@ -487,11 +487,11 @@ TEST(operators)
 	w.k = 8;
 	w.plane[HEXC_PLANE_CODE] = (hexc_plane){ "f16", 4, 7, 1, x, sizeof x };
 	REFUSED(hexc_linear_new(&l, g, &w, NULL, NULL, 0, NULL, NULL, why, sizeof why), HEXC_E_INVALID, why,
-	        "does not have n rows of k numbers");
+	        "its plane does not have n rows of k values");
 	w.plane[HEXC_PLANE_CODE].cols = 8;
 	w.plane[HEXC_PLANE_SCALE] = w.plane[HEXC_PLANE_CODE];
 	REFUSED(hexc_linear_new(&l, g, &w, NULL, NULL, 0, NULL, NULL, why, sizeof why), HEXC_E_ARGS, why,
-	        "codes of more than 8 bits have no scales");
+	        "codes of more than 8 bits cannot have scales");
 	NO_ARGUMENT(hexc_linear_new(&l, NULL, &w, NULL, NULL, 0, NULL, NULL, why, sizeof why));
 	hexc_op_free(NULL);
 	hexc_gpu_close(g);

@@ -108,6 +108,6 @@ for g in 0 8; do
 done
 [ $(($(cat "$dir/l2.8") * 4)) -lt $(($(cat "$dir/l2.0") * 3)) ] ||
 	fail "through L2: $(cat "$dir/l2.0") sectors, in groups $(cat "$dir/l2.8")"
-says 2 "--l2 wants BYTES[,BLOCKS], a sector of 32 bytes at least, not '31'" run "$dir/say.hexc" --exec=sim --l2 31 \
+says 2 "--l2: expected BYTES[,BLOCKS], at least a sector of 32 bytes, got '31'" run "$dir/say.hexc" --exec=sim --l2 31 \
 	--arg 'A=random(1)[16,16]' --arg 'B=random(2)[16,16]'
 exit $bad

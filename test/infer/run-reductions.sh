@@ -21,7 +21,7 @@ try() { # file constants...
 	n=$("$HEXC" candidates "$file" $def | grep -c cycles)
 	[ "$n" -gt 0 ] || { echo "$file $*: no candidates"; bad=1; return; }
 	"$HEXC" explain "$file" $def >"$dir/e"
-	grep -q 'reduce_shared.*staged as' "$dir/e" && staged=$((staged + 1))
+	grep -q 'reduce_shared.*through shared memory as' "$dir/e" && staged=$((staged + 1))
 	while [ "$i" -lt "$n" ]; do
 		if ! "$HEXC" run "$file" --exec=sim --check --prove --candidate "$i" --stats "$dir/s" $args $def \
 			>"$dir/o" 2>&1; then

@@ -99,6 +99,6 @@ for arch in sm_80 sm_90a sm_100a; do
 	! grep -q block_scale "$dir/k.ptx" || fail "$arch has no scales of blocks"
 done
 "$HEXC" explain examples/gemm_mxfp.hexc --arch sm_120a >"$dir/e"
-grep -q '^  applied by products; else before: candidate' "$dir/e" || fail "gemm_mxfp does not say who applies its scales"
+grep -q '^  applied by products; alternative before (candidate' "$dir/e" || fail "gemm_mxfp does not say who applies its scales"
 echo "$ran candidates run"
 exit $bad

@@ -88,7 +88,7 @@ row="--arg X=random(1)[3,1000] --arg G=random(2) --arg eps=1e-5"
 each '-D BN=1024'
 "$HEXC" --emit-ptx "$prog" --kernel row -o "$dir/p" && "$HEXC" --emit-ptx "$prog" --kernel row --paranoid -o "$dir/q" &&
 	cmp -s "$dir/p" "$dir/q" || fail "other PTX by way of the IR's text"
-"$HEXC" explain "$prog" --kernel row >"$dir/out" && grep -q '^  left open: [0-9]*; else [0-9]*: candidate ' "$dir/out" ||
+"$HEXC" explain "$prog" --kernel row >"$dir/out" && grep -q '^  chosen [0-9]*; alternative [0-9]* (candidate ' "$dir/out" ||
 	fail "not explained: $(head -1 "$dir/out")"
 "$HEXC" explain "$prog" --kernel row --json "$dir/out" >"$dir/text" && grep -q '"open_warps"' "$dir/out" || fail "not in JSON"
 echo "$n candidates"

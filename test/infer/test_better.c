@@ -625,7 +625,7 @@ TEST(explanations)
 	infer_source(&x, usual(), "sm_80", 0, false);
 	text = infer_explain(x.k, x.cands);
 	ck_assert(strstr(text, "required by dot, line 11") && strstr(text, "ldmatrix_x4") &&
-	          strstr(text, "solutions, cheapest first"));
+	          strstr(text, "candidates, by predicted cycles"));
 	ck_assert_ptr_nonnull(strstr(text, "task mapping repeat("));
 	json = infer_explain_json(x.k, x.cands);
 	ck_assert_ptr_nonnull(strstr(json, "\"demanded_by\":{\"op\":\"dot\",\"line\":11"));

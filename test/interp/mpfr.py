@@ -1,6 +1,6 @@
-"""Functions of the language at zeros, infinities, NaNs, subnormal numbers, the ends of each type and some numbers between,
-against MPFR and NumPy, within hexc/LANGUAGE.md's tables of precision: what the tile interpreter gives and what the
-simulator gives for some GPUs; `--check` finds the latter right.  Arguments: the command, a folder."""
+"""Functions of the language at zeros, infinities, NaNs, subnormals, the limits of each type and some values
+between, compared with MPFR and NumPy, within hexc/LANGUAGE.md's tables of precision. Checks the tile interpreter
+and the simulator for some GPUs; `--check` must accept the latter. Arguments: the command, a directory."""
 
 import ctypes
 import math
@@ -11,7 +11,7 @@ import numpy as np
 
 np.seterr(all="ignore")
 TINY = 2.0**-126
-# bits behind the point, exponents of the least normal and the largest number
+# mantissa bits, exponents of the smallest normal and the largest number
 TYPES = {"f16": (10, -14, 15), "bf16": (7, -126, 127), "f32": (23, -126, 127), "f64": (52, -1022, 1023)}
 
 try:
@@ -22,7 +22,7 @@ except OSError as error:
 
 
 class Real:
-    """A number of 400 bits, exact as far as a double can tell."""
+    """A number of 400 bits; conversions from double are exact."""
 
     def __init__(self, x: float = 0.0) -> None:
         self.raw = ctypes.create_string_buffer(64)
@@ -36,7 +36,7 @@ class Real:
         return lib.mpfr_get_d(self.raw, 0)
 
     def off(self, y: float) -> float:
-        """How far y is off."""
+        """The error of y."""
         return abs(float(call("mpfr_sub", self, Real(y))))
 
 
@@ -54,7 +54,7 @@ def of(name: str):
 
 
 def chain(*names: str):
-    """Of several functions of one number, the first one first."""
+    """Composes functions of one number, the first one first."""
 
     def f(x: float) -> Real:
         y = Real(x)
@@ -77,7 +77,7 @@ def largest(t: str) -> float:
 
 
 def rsqrt(x: float) -> Real:
-    return Real(1 / np.float64(x)) if x == 0 else call("mpfr_rec_sqrt", Real(x))  # MPFR has inf of -0 too
+    return Real(1 / np.float64(x)) if x == 0 else call("mpfr_rec_sqrt", Real(x))  # MPFR returns inf for -0 too
 
 
 def sigmoid(x: float) -> Real:
@@ -112,8 +112,8 @@ def power(x: float, y: float) -> Real:
     return call("mpfr_pow", Real(x), Real(y))
 
 
-# name: reference, error of a result y for x in f32 relative to y, what is below 2^this may be 0 (None: nothing).
-# Errors as hexc/LANGUAGE.md has them; `wide`: also of f64, there with the error that stands last.
+# name: reference, error of a result y for x in f32 relative to y; results below 2^this may be 0 (None: never).
+# Errors as in hexc/LANGUAGE.md; `wide`: f64 too, with the error that is last.
 UNARY = {
     "exp(x)": (of("mpfr_exp"), lambda x: 2.0**-21 + abs(x) * 2.0**-23, -126, 2.0**-52),
     "exp2(x)": (of("mpfr_exp2"), lambda x: 2.0**-21, -126, None),
@@ -139,8 +139,8 @@ UNARY = {
 OF_X = {"gelu(x)": 2.0**-22, "gelu_tanh(x)": 2.0**-19}
 PRELUDE = set(list(UNARY)[9:])
 
-# What is exact, or rounded once: NumPy's, computed wider and rounded; f32's products and quotients have digits enough
-# in f64 for one more rounding to do nothing (S. A. Figueroa, 1995).
+# Exact or correctly rounded operations: NumPy's, computed wider and rounded. For f32 products and divisions, f64
+# has enough digits that the second rounding has no effect (S. A. Figueroa, 1995).
 EXACT = {
     "floor(x)": np.floor,
     "ceil(x)": np.ceil,
@@ -177,7 +177,7 @@ EXACT2 = {
 
 
 def to_bf16(x: np.ndarray) -> np.ndarray:
-    """Of doubles, rounded once, as doubles."""
+    """Doubles rounded once to bf16, as doubles."""
     wide = x.astype(np.float64)
     m, e = np.frexp(wide)
     step = np.ldexp(1.0, np.maximum(e - 1, -126) - 7)
@@ -222,7 +222,7 @@ told: set[str] = set()
 
 
 def wrong(what: str) -> None:
-    """One line of each function, type and way."""
+    """Prints one line per function, type and executor."""
     global bad
     bad += 1
     first = what.split(": ")[0]
@@ -236,7 +236,8 @@ def same(a: float, b: float) -> bool:
 
 
 def within(t: str, y: float, want: Real, e: float, may_be_0: float | None, limit: bool = False) -> bool:
-    """Is y a result of type t of what is `want`, off by e before it is rounded to a type below f32?"""
+    """Is y a result of type t for the exact value `want`, with an error of e before it is
+    rounded to a type below f32?"""
     w = float(want)
     if math.isnan(w) or math.isinf(w) or lib.mpfr_zero_p(want.raw):
         return same(w, y) or (limit and w == y)
@@ -249,7 +250,7 @@ def within(t: str, y: float, want: Real, e: float, may_be_0: float | None, limit
 
 
 def quotient(t: str, x: float, y: float, q: float) -> bool:
-    """Division of f32 and below, where numbers below tiny may count as 0."""
+    """Division of f32 and narrower types, where subnormals may be flushed to 0."""
     flushed = lambda v: {v, math.copysign(0, v)} if 0 < abs(v) < TINY else {v}
     for a in flushed(x):
         for b in flushed(y):
@@ -278,7 +279,7 @@ def run(how: list[str], t: str, names: list[str], args: dict[str, np.ndarray]) -
         np.save(f"{folder}/{a}.npy", saved(t, x))
         command += ["--arg", f"{a.upper()}=@{folder}/{a}.npy"]
     done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode and not (done.returncode == 5 and "x / y" in names):  # no bound where a divisor may count as 0
+    if done.returncode and not (done.returncode == 5 and "x / y" in names):  # no bound if a divisor may be flushed to 0
         wrong(f"{t} {' '.join(how)}: {done.returncode}: {(done.stdout + done.stderr)[:400]}")
         return np.full((len(names), n), math.nan)
     return np.load(f"{folder}/o.npy").astype(np.float64)

@@ -52,7 +52,7 @@ TEST_RANGE(every_op_has_an_entry, 1, O_COUNT)
 	ck_assert_msg(*body, "%s: no example", name);
 	body = arena_printf(u->arena, "%s%s", between(manual(), "```prelude\n", "```"), body);
 	k = ir_read(u, ir_wrap(u, body));
-	k->helpers = 4; /* for those that want roles */
+	k->producer_warps = 4; /* for those that want roles */
 	ck_assert_msg(kernel_verify(k, name), "%s", ir_diags(u));
 	ck_assert_int_ge(ir_count(k, (OpCode)_i), 1);
 	ck_assert(strstr(body, name) != NULL);

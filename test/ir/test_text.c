@@ -11,7 +11,7 @@ static const char whole[] =
 	"kernel \"od\\\"d\\x0a\" !1:2+3 {\n"
 	"  warps 8\n"
 	"  teams 2\n"
-	"  helpers 4\n"
+	"  producer_warps 4\n"
 	"  registers 168\n"
 	"  cluster 2, 1, 1\n"
 	"  smem 4096\n"

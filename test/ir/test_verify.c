@@ -28,7 +28,7 @@ static const char *const good[] = {
 	"%20 = transpose %10 perm 1, 0 : reg f16[32, 16]",
 	"%20 = slice %10 dim 1 from 20 : reg f16[16, 12] %21 = concat %10, %20 dim 1 : reg f16[16, 44]",
 	"%20 = reduce_sum %10 dim 1 : reg f16[16, 1] %21 = broadcast %20 : reg f16[16, 32]",
-	"copy %16, %15 async 1 commit wait barrier\n %20 = load %15 : reg f16[16, 32]",
+	"copy %16, %15 async 1 async_commit async_wait barrier\n %20 = load %15 : reg f16[16, 32]",
 	"%20 = view %16, %5, %5 dropped 1 : global f16[8] %21 = load %20 : reg f16[8]",
 	"%20 = const value 0 : i64 %21 = view %16, %20, %20 : global f16[16, 40] %22 = load %21 : reg "
 	"f16[16, 40]",

@@ -30,7 +30,7 @@ read_roles(const char *first, const char *second)
 	Kernel *k = ir_read(u, ir_wrap(u, arena_printf(u->arena, "%sroles { %s } else { %s }\n", front, first,
 	                                               second)));
 
-	k->helpers = 4;
+	k->producer_warps = 4;
 	return k;
 }
 
@@ -187,7 +187,7 @@ TEST(what_the_kernel_says_of_roles)
 {
 	Kernel *k = read_roles("yield", "yield");
 
-	k->helpers = 0;
+	k->producer_warps = 0;
 	says(k, "the kernel has no producer warps");
 }
 
@@ -217,7 +217,7 @@ TEST(only_what_is_pure_in_front)
 	                                          "roles { yield } else { yield }\n", front);
 	Kernel *k = ir_read(u, ir_wrap(u, body));
 
-	k->helpers = 4;
+	k->producer_warps = 4;
 	says(k, "copy with side effects before `roles`");
 }
 

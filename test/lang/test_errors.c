@@ -1,7 +1,7 @@
 /* test_errors.c - tests that every program in test/lang/errors gives exactly the errors its comments
  * announce:
  *
- *     let x = mm + 1; // error: there is no `mm` here
+ *     let x = mm + 1; // error: unknown name `mm`
  *
  * An error is on that line and its text begins with or contains what follows "// error: ". */
 #include "test/check.h"
@@ -141,7 +141,7 @@ TEST(defines)
 	expect_define("S", 4, NULL, NULL);
 	expect_define("B", 48, NULL, "3:10: B=48 is not a value of tunable `B`; allowed: 16, 32, 64");
 	expect_define("S", 5, NULL, "S=5 is not a value of tunable `S`; allowed: 1, 2, 3, 4");
-	expect_define("X", 5, NULL, "there is no constant `X` to set: the program has G, B, S");
+	expect_define("X", 5, NULL, "no constant `X` to set; the program has G, B, S");
 	expect_define("G", 1, "other", "unknown kernel `other`; the file has `k`");
 }
 
@@ -199,7 +199,7 @@ TEST(limits)
 	             "the kernel has more than 1000 clauses");
 	expect_limit("kernel k(A: out f32[N]) tune T = 0", "|#", 6000, body,
 	             "tunable `T` lists more than 4096 values");
-	expect_limit("", "kernel k#() { grid(1); }", 4200, "", "the file holds more than 4096 kernels");
+	expect_limit("", "kernel k#() { grid(1); }", 4200, "", "the file has more than 4096 kernels or");
 	expect_limit("kernel k(A: out f32[N]) { grid(1); }", "// padding padding padding #\n", 60000, "",
 	             "the source is longer than 1048576 bytes");
 }

@@ -271,10 +271,10 @@ TEST(type_constants)
 	} row[] = {
 		{ "T", "u3", 0, HEXC_OK, "" },
 		{ "U", "f16", 0, HEXC_OK, "" },
-		{ "T", NULL, 5, HEXC_E_SOURCE, "2:11: T=5 is not admitted: `T` is an element type" },
-		{ "G", "f16", 0, HEXC_E_SOURCE, "2:19: G=f16 is not admitted: `G` is a number, 8 by" },
+		{ "T", NULL, 5, HEXC_E_SOURCE, "2:11: T=5 is invalid: `T` is an element type" },
+		{ "G", "f16", 0, HEXC_E_SOURCE, "2:19: G=f16 is invalid: `G` is a number, 8 by default" },
 		{ "U", "u4", 0, HEXC_E_SOURCE, "`U` is an element type, one of f32, f16" },
-		{ "U", NULL, 2, HEXC_E_SOURCE, "U=2 is not admitted" },
+		{ "U", NULL, 2, HEXC_E_SOURCE, "U=2 is invalid" },
 	};
 	char why[300];
 

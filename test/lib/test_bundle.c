@@ -209,13 +209,13 @@ TEST(kernels_are_found_by_name_arch_and_constants)
 	not_found(b, &want, "no module of the bundle runs on sm_75 (it has sm_80, sm_90a)");
 	want.arch = "sm_80";
 	d.value = 128;
-	not_found(b, &want, "has BM=128; there is BM=32, BM=64");
+	not_found(b, &want, "no such kernel of the bundle has BM=128; available: BM=32, BM=64");
 	d.name = "BX";
 	not_found(b, &want, "has a constant BX");
 	want.kernel = "gem";
 	not_found(b, &want, "no kernel gem; it has gemm, add");
 	want.kernel = NULL;
-	not_found(b, &want, "several kernels: name one of gemm, add");
+	not_found(b, &want, "the bundle has several kernels; select one of gemm, add");
 	hexc_bundle_close(b);
 	free(data);
 }
@@ -244,7 +244,8 @@ TEST(kernels_are_found_by_shape)
 	want.sms = 0;
 	found(b, &want, 0); /* the first */
 	arg[4].i = 12;
-	not_found(b, &want, "takes these sizes: of the first, the kernel assumes K % 8 == 0, but K is 12");
+	not_found(b, &want, "no such kernel of the bundle accepts these sizes: for the first, the kernel "
+	                    "assumes K % 8 == 0, but K is 12");
 	hexc_bundle_close(b);
 	free(data);
 }
@@ -368,7 +369,7 @@ TEST(another_version_is_refused_with_its_reason)
 	data[8] = 1;
 	lib_seal(data, index_end(data));
 	ck_assert_int_eq(hexc_bundle_memory(&b, data, n, why, sizeof why), HEXC_E_FILE);
-	ck_assert_ptr_nonnull(strstr(why, "another version"));
+	ck_assert_ptr_nonnull(strstr(why, "another format version"));
 	free(data);
 }
 
@@ -423,7 +424,7 @@ TEST(what_breaks_the_rules_is_invalid)
 	ck_assert_int_eq(hexc_bundle_save(none, 1, "me", NULL, 0, &i, NULL, 0), HEXC_E_INVALID);
 	ck_assert_int_eq(hexc_bundle_save(NULL, 1, "me", NULL, 0, &i, NULL, 0), HEXC_E_INVALID);
 	ck_assert_int_eq(hexc_bundle_save(m, 1, "me", few, sizeof few, &i, why, sizeof why), HEXC_E_INVALID);
-	ck_assert_ptr_nonnull(strstr(why, "there is room for 40"));
+	ck_assert_ptr_nonnull(strstr(why, "bytes, but the buffer has 40"));
 	ck_assert_int_eq(hexc_bundle_save_file(m, 1, "me", NULL, NULL, 0), HEXC_E_INVALID);
 	ck_assert_int_eq(hexc_bundle_save_file(m, 1, "me", "/nowhere/x", why, sizeof why), HEXC_E_FILE);
 	ck_assert_int_eq(hexc_bundle_memory(NULL, data, n, NULL, 0), HEXC_E_INVALID);

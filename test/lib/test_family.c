@@ -217,7 +217,8 @@ TEST(sizes_without_a_value)
 
 	sizes(f, arg, 3, 5, 8);
 	ck_assert_int_eq(hexc_family_pick(f, arg, &line, why, sizeof why), HEXC_E_ARGS);
-	ck_assert_msg(strstr(why, "line 3 fails: a size cannot be computed: overflow or division by 0") != NULL,
+	ck_assert_msg(strstr(why, "line 3 fails: a size cannot be computed: overflow or division by 0")
+	              != NULL,
 	              "%s", why);
 	ck_assert_int_eq(hexc_family_workspace(f, 0, arg, &bytes), HEXC_E_ARGS);
 	ck_assert_int_eq(hexc_family_args(f, 0, 0, arg, NULL, of), HEXC_E_ARGS);
@@ -336,45 +337,47 @@ TEST(wrong_text)
 	static const struct {
 		const char *text, *want;
 	} each[] = {
-		{ "family gemm\n", "line 1 of the families: it does not begin with hexc-family 1" },
-		{ "hexc-family 2\n", "of another version" },
-		{ "hexc-family 1\ntake BM=32 when 1\n", "line 2 of the families: family NAME comes first" },
-		{ "hexc-family 1\nfamily a b\n", "one word as its name" },
-		{ "hexc-family 1\nfamily gemm\n", "family gemm has no line that begins with take" },
-		{ "hexc-family 1\nfamily gemm\narch sm_81\n", "there is no arch sm_81" },
-		{ "hexc-family 1\nfamily gemm\ntale BM=32 when 1\n", "'tale' is none of take" },
-		{ "hexc-family 1\nfamily gemm\ntake BM=32\n", "when GUARD is missing" },
-		{ "hexc-family 1\nfamily gemm\ntake BM=32 when\n", "a value is missing" },
-		{ "hexc-family 1\nfamily gemm\ntake BM=32 when M <\n", "a value is missing" },
-		{ "hexc-family 1\nfamily gemm\ntake BM=32 when (M\n", ") is missing" },
-		{ "hexc-family 1\nfamily gemm\ntake BM=32 when min(M)\n", ", is missing" },
-		{ "hexc-family 1\nfamily gemm\ntake BM=32 when 1 2\n", "'2' follows the guard" },
+		{ "family gemm\n", "line 1 of the families: it does not start with hexc-family 1" },
+		{ "hexc-family 2\n", "a format version other than 1" },
+		{ "hexc-family 1\ntake BM=32 when 1\n", "line 2 of the families: family NAME must come "
+		                                        "first" },
+		{ "hexc-family 1\nfamily a b\n", "a family's name must be one word" },
+		{ "hexc-family 1\nfamily gemm\n", "family gemm has no line that starts with take" },
+		{ "hexc-family 1\nfamily gemm\narch sm_81\n", "unknown architecture sm_81" },
+		{ "hexc-family 1\nfamily gemm\ntale BM=32 when 1\n",
+		  "'tale' is not take, arch, or a line that tune writes" },
+		{ "hexc-family 1\nfamily gemm\ntake BM=32\n", "missing `when GUARD` at '" },
+		{ "hexc-family 1\nfamily gemm\ntake BM=32 when\n", "missing value at '" },
+		{ "hexc-family 1\nfamily gemm\ntake BM=32 when M <\n", "missing value at '" },
+		{ "hexc-family 1\nfamily gemm\ntake BM=32 when (M\n", "missing ) at '" },
+		{ "hexc-family 1\nfamily gemm\ntake BM=32 when min(M)\n", "missing , at '" },
+		{ "hexc-family 1\nfamily gemm\ntake BM=32 when 1 2\n", "unexpected '2' after the guard" },
 		{ "hexc-family 1\nfamily gemm\ntake BM=32 when L > 1\n",
-		  "L is neither a size of the family nor a constant" },
-		{ "hexc-family 1\nfamily gemm\ntake BM=32 when A > 1\n", "A is no size" },
+		  "L is neither a size of the family nor a constant of the entry's kernels" },
+		{ "hexc-family 1\nfamily gemm\ntake BM=32 when A > 1\n", "A is not a size" },
 		{ "hexc-family 1\nfamily gemm\ntake BM=x when 1\n",
-		  "BM=x: that is neither an integer nor an element type" },
+		  "BM=x: the value is neither an integer nor an element type" },
 		{ "hexc-family 1\nfamily gemm\ntake BM=32 candidate=-1 when 1\n", "candidate=-1" },
 		{ "hexc-family 1\nfamily gemm\ntake BM=32 join when 1\n",
-		  "the next kernel comes behind then" },
+		  "' is not NAME=VALUE; the next kernel must follow `then`" },
 		{ "hexc-family 1\nfamily gemm\ntake BM=16 when 1\n", "no kernel gemm with BM=16" },
 		{ "hexc-family 1\nfamily gemm\ntake lost when 1\n", "no kernel lost" },
 		{ "hexc-family 1\nfamily gemm\ntake partial when 1\n",
 		  "kernels 0 and 1 of the bundle both match partial" },
 		{ "hexc-family 1\nfamily gemm\ntake BM=32 with S=1 when 1\n",
-		  "no kernel of the line has a size S" },
+		  "no kernel of the entry has a size S" },
 		{ "hexc-family 1\nfamily gemm\ntake BM=32 with A=1 when 1\n",
-		  "A of kernel gemm is no size" },
-		{ "hexc-family 1\nfamily gemm\ntake BM=32 with when 1\n", "with wants NAME=VALUE" },
+		  "A of kernel gemm is not a size" },
+		{ "hexc-family 1\nfamily gemm\ntake BM=32 with when 1\n", "`with` requires NAME=VALUE at '" },
 		{ "hexc-family 1\nfamily gemm\ntake BM=32 when 99999999999999999999\n",
-		  "a number is too large" },
+		  "number too large" },
 		{ "hexc-family 1\nfamily a\ntake gemm BM=32 when 1\nfamily b\ntake gemm BM=32 when 1\n",
-		  "a and b: name one" },
+		  "a and b; select one" },
 		{ "hexc-family 1\nfamily gemm\ntake BM=32 then partial BM=16 then join when 1\n"
 		  "take BM=32 then gemm BM=32 then gemm BM=32 then gemm BM=32 "
 		  "then gemm BM=32 then gemm BM=32 then gemm BM=32 "
 		  "then gemm BM=32 then gemm BM=32 when 1\n",
-		  "at most 8 kernels" },
+		  "an entry can have at most 8 kernels" },
 	};
 	void *data;
 	hexc_bundle *b = bundle_of("", &data);
@@ -387,7 +390,7 @@ TEST(wrong_text)
 		strcat(deep, "(");
 	refused(b, deep, "nested too deeply");
 	ck_assert_int_eq(hexc_family_open(&f, b, "gemm", NULL, why, sizeof why), HEXC_E_ARGS);
-	ck_assert_str_eq(why, "there is no family gemm");
+	ck_assert_str_eq(why, "no family gemm");
 	ck_assert_int_eq(hexc_family_open(&f, b, "gemm", "sm", why, sizeof why), HEXC_E_INVALID);
 	ck_assert_int_eq(hexc_family_open(&f, NULL, "gemm", NULL, why, sizeof why), HEXC_E_INVALID);
 	ck_assert_int_eq(hexc_family_read(&f, b, NULL, 0, NULL, NULL, why, sizeof why), HEXC_E_INVALID);

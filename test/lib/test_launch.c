@@ -25,7 +25,7 @@ TEST(launches)
 	ck_assert_str_eq(why, "A is NULL; expected 800 bytes");
 	arg[3].i = -1;
 	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
-	ck_assert_str_eq(why, "the size N is -1; sizes are not negative");
+	ck_assert_str_eq(why, "the size N is -1; sizes must not be negative");
 	arg[3].i = INT64_MAX;
 	ck_assert_int_eq(hexc_check_args(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
 	ck_assert_int_ne(hexc_grid(m, 0, arg, grid), HEXC_OK);
@@ -90,7 +90,8 @@ TEST(tensor_maps)
 	/* sizes that no map has */
 	arg[hexc_param_find(m, 0, "K")].i = ((int64_t)1 << 32) + 8;
 	ck_assert_int_eq(hexc_check_sizes(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
-	ck_assert_msg(strstr(why, "takes 0 to 2^31 - 1") != NULL, "%s", why);
+	ck_assert_msg(strstr(why, "elements in a dimension; its TMA copies allow 0 to 2^31 - 1") != NULL,
+	              "%s", why);
 	/* nor i32, in which boxes begin; and strides that overflow as bytes */
 	arg[hexc_param_find(m, 0, "K")].i = (int64_t)1 << 31;
 	ck_assert_int_eq(hexc_check_sizes(m, 0, arg, why, sizeof why), HEXC_E_ARGS);
@@ -102,7 +103,8 @@ TEST(tensor_maps)
 	hexc_module_free(m);
 	o.arch = "sm_80";
 	ck_assert_ptr_null(lib_compile(lib_mapped, &o, &code, why, sizeof why));
-	ck_assert_msg(strstr(why, "sm_90a, sm_100a and sm_120a have, and not sm_80: --arch sm_90a") != NULL,
+	ck_assert_msg(strstr(why, "sm_90a, sm_100a and sm_120a have, but not sm_80; use --arch sm_90a")
+	              != NULL,
 	              "%s", why);
 }
 
@@ -402,7 +404,7 @@ TEST(all_maps_of_a_launch_are_encoded)
 		ck_assert_uint_eq(map[i][5], UINT64_C(64) << 32 | (i ? 32 : 64));
 	}
 	ck_assert_int_eq(hexc_tensor_maps(m, 0, arg, refuse, map, NULL, why, sizeof why), HEXC_E_DEVICE);
-	ck_assert_str_eq(why, "the tensor map of A cannot be encoded: cuTensorMapEncodeTiled gives 7");
+	ck_assert_str_eq(why, "the tensor map of A cannot be encoded: cuTensorMapEncodeTiled returned 7");
 	arg[hexc_param_find(m, 0, "K")].i = 70; /* rows of 140 bytes */
 	ck_assert_int_eq(hexc_tensor_maps(m, 0, arg, note, map, NULL, why, sizeof why), HEXC_E_ARGS);
 	ck_assert_ptr_nonnull(strstr(why, "A has a stride of"));

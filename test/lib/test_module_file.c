@@ -382,7 +382,7 @@ TEST(another_version_is_refused_with_its_reason)
 		data[8] = (unsigned char)(data[8] + step);
 		lib_seal(data, n);
 		ck_assert_int_eq(hexc_module_load(&got, data, n, why, sizeof why), HEXC_E_FILE);
-		ck_assert_ptr_nonnull(strstr(why, "another version"));
+		ck_assert_ptr_nonnull(strstr(why, "another format version"));
 		data[8] = (unsigned char)(data[8] - step);
 	}
 	free(data);

@@ -1,16 +1,17 @@
-"""A Llama decoder in double, from the formulas: what examples/llama is held to, within derived bounds.
+"""A Llama decoder in double, from the formulas: the reference for examples/llama, within derived bounds.
 
-usage: reference.py make DIR FORMAT..                  small random models, F16, Q8_0, Q4_K, Q6_K; .npz files have their numbers
+usage: reference.py make DIR FORMAT..                  random models, F16, Q8_0, Q4_K, Q6_K; values in .npz
        reference.py same FILE..                        files, read and written by the package gguf
-       reference.py logits FILE LOGITS OUT PROMPT..    logits of prompts and steps; tokens OUT are the likeliest
-       reference.py logits_bf16 ..                     the same of --act bf16; logits_i8, logits_e4m3 of such a cache
-       reference.py draws LOGITS OUT T K P SEED PROMPT..    tokens OUT are those that numbers of SEED draw
-       reference.py tokens TEXT                        what the vocabulary of them makes of it, but for that of Q8_0
-       reference.py text TOKENS                        and what it makes of tokens
+       reference.py logits FILE LOGITS OUT PROMPT..    logits of prompts and steps; tokens OUT are the most likely
+       reference.py logits_bf16 ..                     the same for --act bf16; logits_i8, logits_e4m3 for such a cache
+       reference.py draws LOGITS OUT T K P SEED PROMPT..    tokens OUT are those sampled with SEED
+       reference.py tokens TEXT                        encodes TEXT by the vocabulary of all models but that of Q8_0
+       reference.py text TOKENS                        decodes tokens
 
-Bounds: each rounding of an f16 is an error of its own, evenly spread over half a unit, of variance (u x)^2 / 3, u =
-2^-11.  `Value` carries variances through the derivatives of each operation; where errors of two terms may depend on
-each other (x + f(x), a row and its norm), standard deviations are added.  A logit may be off by SIGMAS of them.
+Bounds: each f16 rounding has an independent error, uniform over half a unit, with variance (u x)^2 / 3, u =
+2^-11. `Value` propagates variances through the derivatives of each operation. If the errors of two terms
+may be correlated (x + f(x), a row and its norm), standard deviations are added. The bound of a logit is
+SIGMAS standard deviations.
 """
 import math
 import pathlib
@@ -24,12 +25,12 @@ U, KV = HALF, None
 HIDDEN, INNER, HEADS, GROUPS, LAYERS, VOCAB = 256, 256, 4, 2, 2, 192
 WIDTH, EPS, BASE = HIDDEN // HEADS, 1e-5, 10000.0
 BLANK = "\u2581"
-# of models whose likeliest tokens are the same within most of the bounds, and by a good part of the others
+# seeds of models whose most likely tokens are clearly separated, compared with the bounds
 SEED = {"F16": 7, "Q8_0": 29, "Q4_K": 2, "Q6_K": 7}
 TYPES = {"F32": 0, "F16": 1, "Q8_0": 8, "Q4_K": 12, "Q6_K": 14}
 
 
-# ---- a model: numbers are drawn as codes and scales, so that blocks hold them exactly
+# ---- a model: values are drawn as codes and scales, so that blocks represent them exactly
 
 
 def half(x):
@@ -95,7 +96,7 @@ def scalar(x):
 
 
 def entry(key, value):
-    """An entry of it; whole numbers of lists are i32."""
+    """An entry of the metadata; integers in lists are i32."""
     if isinstance(value, list):
         kind = {8: 8, 6: 6, 4: 5}[scalar(value[0])[0]]
         return string(key) + struct.pack("<IIQ", 9, kind, len(value)) + b"".join(scalar(x)[1] for x in value)
@@ -120,7 +121,7 @@ def write_gguf(path, meta, tensors):
 
 
 def vocabulary():
-    """Pieces, their scores and types: unknown, beginning, end, bytes of some characters, letters, joined ones."""
+    """Pieces, their scores and types: unknown, start, end, bytes of some characters, letters, merged pieces."""
     rng, letters = np.random.default_rng(7), [BLANK, *"abcdefghijklmnopqrstuvwxyz.,"]
     pieces = ["<unk>", "<s>", "</s>", "<0xC3>", "<0xA9>", "<0x0A>"] + letters
     for word in "the tile compiler compiles tiles in a cafe and then the other".split():
@@ -133,7 +134,8 @@ def vocabulary():
 
 
 def cut(text):
-    """Neighbours with the highest score are joined, the first of equal ones; what is no piece becomes bytes."""
+    """Repeatedly merges the adjacent pair with the highest score, the first of equal ones; characters
+    without a piece become bytes."""
     pieces, score, _ = vocabulary()
     parts = list(BLANK + text.replace(" ", BLANK))
     while True:
@@ -161,7 +163,7 @@ def text(ids):
 
 
 def joined_bytes():
-    """What Llama 3 has for a vocabulary: printed characters, pairs of them, and the first token."""
+    """A vocabulary as of Llama 3: printable characters, pairs of them, and the first token."""
     letters = [chr(c) for c in range(33, 127)] + ["\u0120", "\u010a"]
     merges = ["t h", "th e", "\u0120 the", "\u0120 t", "i l", "il e", "\u0120t ile", "c o", "m p", "co mp", "\u0120 comp"]
     tokens = letters + [m.replace(" ", "") for m in merges]
@@ -185,7 +187,8 @@ def meta_of(form):
 
 
 def keyed(path, *words):
-    """A file with nothing but metadata: those of a model, and KEY VALUE .., a value being a number, true, false or a text."""
+    """A file with metadata only: those of a model, and KEY VALUE .., where a value is a number,
+    true, false or a string."""
 
     def value(text):
         if text in ("true", "false"):
@@ -209,7 +212,8 @@ def make(folder, *forms):
 
 
 def make_one(path, form):
-    """Weights as training leaves them.  Q8_0 has its embedding for its output, slower angles and joined bytes, as Llama 3 has."""
+    """Weights with the statistics of trained ones. Q8_0 ties its output to the embedding, and has scaled rotary
+    angles and byte-level BPE, as Llama 3."""
     rng, tensors, numbers = np.random.default_rng(SEED[form]), [], {}
 
     def matrix(name, n, k):
@@ -275,7 +279,7 @@ def rounding(x):
 
 
 class Value:
-    """Numbers, and the variance of what a device that rounds is off."""
+    """Values, and the variance of the device's rounding errors."""
 
     def __init__(self, x, var=0.0):
         self.x, self.var = x, np.broadcast_to(np.asarray(var, float), x.shape)
@@ -284,8 +288,8 @@ class Value:
         return Value(self.x, self.var + rounding(self.x))
 
     def cached(self):
-        """A head's numbers, divided by a scale that makes the largest what the cache holds at most: of i8 all are off
-        by up to half a step of it; of e4m3, with 3 bits behind the first, by half a step of each, 2^-6 at least."""
+        """A head's values, divided by a scale that maps the largest to the cache type's maximum. For i8 all are
+        off by up to half a step; for e4m3, with 3 mantissa bits, by half a step of each, at least 2^-6."""
         if KV is None:
             return self
         scale = np.abs(self.x).max(-1, keepdims=True) / {"i8": 127, "e4m3": 448}[KV]
@@ -300,7 +304,7 @@ class Value:
 
     def times(self, t, name):
         w, error = t[name], t[name + " error"]
-        sums = w.shape[1] * SUM**2  # a sum of K terms of f32
+        sums = w.shape[1] * SUM**2  # a sum of K f32 terms
         return Value(self.x @ w.T, self.var @ (w * w).T + self.x**2 @ (error + sums * w * w).T)
 
 
@@ -312,14 +316,16 @@ def norm(v, gain):
 
 
 def from_pairs(v):
-    """GGUF has the rows of a head's q and k in the order 0, D/2, 1, D/2 + 1, ..: back to halves, as formulas have them."""
+    """GGUF stores the rows of a head's q and k in the order 0, D/2, 1, D/2 + 1, ..: reorders them to
+    halves, as in the formulas."""
     shape = v.x.shape[:-1]
     back = lambda x: x.reshape(*shape, WIDTH // 2, 2).swapaxes(-1, -2).reshape(*shape, WIDTH)
     return Value(back(v.x), back(v.var))
 
 
 def turn(v, slower):
-    """v[tokens, heads, width], token t at position t: the halves of a head are real and imaginary parts."""
+    """Rotary embedding of v[tokens, heads, width], token t at position t: the halves of a head are
+    real and imaginary parts."""
     v = from_pairs(v)
     angle = np.arange(len(v.x))[:, None, None] * BASE ** (-np.arange(0, WIDTH, 2) / WIDTH) / slower
     c, s = np.cos(angle), np.sin(angle)
@@ -330,7 +336,7 @@ def turn(v, slower):
 
 
 def attention(q, k, v):
-    """Causal; heads share groups.  The errors of q reach an output through all of its scores at once."""
+    """Causal; heads share groups. The errors of q affect an output through all of its scores together."""
     n, scale = len(q.x), 1 / math.sqrt(WIDTH)
     out, var = np.zeros_like(q.x), np.zeros_like(q.x)
     for h in range(HEADS):
@@ -370,11 +376,11 @@ def forward(t, ids):
     return h.times(t, "output" if "output" in t else "token_embd")
 
 
-# ---- what the device made of it
+# ---- comparison with the device
 
 
 def read(logits, out, prompts):
-    """Of each sequence its tokens, how many are prompt, and its logits."""
+    """For each sequence its tokens, the length of its prompt, and its logits."""
     made = [[int(x) for x in line.split(",")] for line in pathlib.Path(out).read_text().split()]
     prompts = [[int(x) for x in p.split(",")] for p in prompts]
     rows, at, each = np.fromfile(logits, np.float32).astype(float).reshape(-1, VOCAB), 0, []
@@ -390,7 +396,7 @@ def read(logits, out, prompts):
 
 
 def logits_bf16(path, logits_path, out, *prompts):
-    """The same of --act bf16, of a model of f16, whose weights are then rounded."""
+    """The same for --act bf16, with an f16 model, whose weights are then rounded."""
     global U
     U = 2.0**-8
     logits(path, logits_path, out, *prompts)
@@ -437,7 +443,8 @@ def uniform(seed, step, sequence):
 
 
 def draws(logits, out, temperature, k, p, seed, *prompts):
-    """Sums of f32 are off by less than 1e-5 of all: a number that falls so near to an edge may be on either side."""
+    """Sums of f32 are off by less than 1e-5 in total: a random number that close to a boundary
+    may fall on either side."""
     sequences = read(logits, out, prompts)
     k, p, other = int(k) or VOCAB, float(p) if int(k) else 1.0, 0
     for s, (ids, n, rows) in enumerate(sequences):

@@ -1,12 +1,13 @@
-"""Vocabularies of joined bytes, by the patterns of the models and the loop of GPT-2's encoder.py: what words.c is held to.
+"""Byte-level BPE vocabularies, with the models' patterns and the loop of GPT-2's encoder.py:
+the reference for words.c.
 
-usage: words.py make DIR            files DIR/gpt-2, DIR/llama-bpe, DIR/qwen2 with nothing but a vocabulary, learned from the README,
-                                    and DIR/pieces, of SentencePiece
-       words.py texts               texts, in hexadecimal, a line each
-       words.py expect NAME         their tokens, and the texts again
-       words.py same NAME           the package tokenizers makes the same of them
+usage: words.py make DIR            vocabularies learned from the README: files DIR/gpt-2, DIR/llama-bpe,
+                                    DIR/qwen2 and DIR/pieces (SentencePiece)
+       words.py texts               texts, in hexadecimal, one per line
+       words.py expect NAME         their tokens, and the decoded texts
+       words.py same NAME           checks that the package tokenizers gives the same
        words.py expect_pieces       tokens of SentencePiece; same_pieces: by the package sentencepiece
-       words.py letters FILE        its classes are those of Python's unicodedata
+       words.py letters FILE        checks that its classes are those of Python's unicodedata
 """
 import collections
 import math
@@ -32,7 +33,7 @@ don't we'll they've I'm he'd it's   a  b   c\n\n\n  \t\tif (x) { return 1; }\r\n
 
 
 def ranges(kind):
-    """The characters of a general category, as a class of `re` has them."""
+    """The characters of a general category, as a character class of `re`."""
     out = []
     for c in range(sys.maxunicode + 1):
         if unicodedata.category(chr(c))[0] == kind:
@@ -44,7 +45,7 @@ def ranges(kind):
 
 
 def pattern(name):
-    """`re` knows no \\p, and its \\s and \\S have control characters that Unicode's White_Space lacks."""
+    """`re` lacks \\p, and its \\s and \\S include control characters that Unicode's White_Space lacks."""
     classes = {r"\p{L}": ranges("L"), r"\p{N}": ranges("N"), r"\s": SPACE}
     text = PATTERN[name].replace(r"\S", f"[^{SPACE}]")
     out, inside = "", False
@@ -73,7 +74,7 @@ CHARACTER = characters()
 
 
 def learn():
-    """Merges, the commonest pair of all words first."""
+    """Merges, the most frequent pair of all words first."""
     text = pathlib.Path("README.md").read_text() + LEARNED * 20
     words = collections.Counter(tuple(CHARACTER[b] for b in w.encode()) for w in pattern("gpt-2").findall(text))
     merges = []
@@ -98,7 +99,7 @@ def join(word, pair):
 
 
 def vocabulary(name, merges):
-    """Tokens and types.  Of Llama's, some words that no merges make: they are tokens all the same."""
+    """Tokens and types. For Llama also some words that no merges produce: they are tokens too."""
     tokens = [*CHARACTER.values()] + [a + b for a, b in merges] + ["Ġindivisible", "zyzzyva", "caf\xe9 cr\xe8me", FIRST]
     return tokens, [1] * (len(tokens) - 2) + [4, 3]
 
@@ -115,10 +116,11 @@ def make(folder):
 
 
 def pieces():
-    """A vocabulary as of SentencePiece, with scores of which many are equal, and all that one of its joins makes a token.
+    """A vocabulary as of SentencePiece, with many equal scores, and with all intermediate results
+    of its merges as tokens.
 
-    A model of the package has a score for each rank of a merge, so that it never compares equal ones at different
-    places; here they are drawn from few numbers."""
+    A model of the package has a score for each rank of a merge, so that it never compares equal scores of
+    different positions; here they are drawn from few values."""
     rng = random.Random(11)
     text = (pathlib.Path("README.md").read_text()[:4000] + LEARNED * 3 + "aaaaaaaa").replace("\0", "").replace(" ", BLANK)
     letters = sorted({*text} - {*"xyz"})  # the bytes of these are tokens
@@ -141,7 +143,8 @@ def make_pieces(path):
 
 
 def expect_pieces():
-    """Of all neighbours that make a token those of the highest score are joined, the first of equal ones, one at a time."""
+    """Repeatedly merges, among adjacent pairs that form a token, the one with the highest score,
+    the first of equal ones."""
     tokens, scores, _ = pieces()
     number = {t: i for i, t in enumerate(tokens)}
     for t in drawn():
@@ -161,7 +164,7 @@ def expect_pieces():
 
 
 def same_pieces():
-    """A model of the package's own: its fields by hand, as sentencepiece_model.proto numbers them."""
+    """A model for the package: its fields are encoded by hand, with the numbers of sentencepiece_model.proto."""
     from sentencepiece import SentencePieceProcessor
 
     def varint(x):
@@ -183,7 +186,7 @@ def same_pieces():
 
 
 def from_file(name):
-    """The merges, out of a file that `make` has written."""
+    """The merges from a file that `make` wrote."""
     raw = pathlib.Path(name).read_bytes()
     at = raw.index(b"tokenizer.ggml.merges") + len("tokenizer.ggml.merges") + 8
     n, at, out = int.from_bytes(raw[at : at + 8], "little"), at + 8, []

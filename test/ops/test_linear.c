@@ -485,9 +485,9 @@ TEST(errors)
 {
 	hexc_weight *w = random_weight("packed-4", 32, 64, 32, 1), bad = *w;
 
-	refused(w, "CODE", "u4", HEXC_E_ARGS, "CODE is what its format says");
-	refused(w, "ACT", "f32", HEXC_E_ARGS, "ACT is f16 or bf16");
-	refused(w, "epilog", "x", HEXC_E_ARGS, "no constant and no hole named epilog");
+	refused(w, "CODE", "u4", HEXC_E_ARGS, "CODE is defined by its format; omit it");
+	refused(w, "ACT", "f32", HEXC_E_ARGS, "ACT must be f16 or bf16");
+	refused(w, "epilog", "x", HEXC_E_ARGS, "it has no constant or placeholder named epilog");
 	refused(w, "epilogue", "y", HEXC_E_SOURCE, "y");
 	bad.plane[HEXC_PLANE_SCALE].rows = 3;
 	refused(&bad, NULL, NULL, HEXC_E_INVALID, "the plane scale is 3 x 32");
@@ -495,7 +495,8 @@ TEST(errors)
 	bad.plane[HEXC_PLANE_ZERO] = bad.plane[HEXC_PLANE_SCALE];
 	bad.plane[HEXC_PLANE_ZERO].group = 64;
 	bad.plane[HEXC_PLANE_ZERO].rows = 1;
-	refused(&bad, NULL, NULL, HEXC_E_ARGS, "groups of their own");
+	refused(&bad, NULL, NULL, HEXC_E_ARGS, "zeros or offsets have separate groups, which no operator "
+	                                       "supports; convert it");
 	bad.plane[HEXC_PLANE_CODE].dtype = NULL;
 	refused(&bad, NULL, NULL, HEXC_E_INVALID, "codes");
 	ck_assert_int_eq(hexc_linear_new(NULL, device(0), w, NULL, NULL, 0, NULL, NULL, NULL, 0),

@@ -28,24 +28,27 @@ static const struct {
 	int code;
 	const char *says;
 } settings[] = {
-	{ "gem", NULL, NULL, NULL, HEXC_E_ARGS, "there is no operator gem; hexc_op_at lists them" },
+	{ "gem", NULL, NULL, NULL, HEXC_E_ARGS, "unknown operator gem; hexc_op_at lists them" },
 	{ "copy", "IN", "soup", NULL, HEXC_E_ARGS,
 	  "operator copy: IN = soup is neither an integer nor an element type" },
 	{ "copy", "BMM", "8", NULL, HEXC_E_ARGS,
-	  "operator copy: it has no constant and no hole named BMM; did you mean BM" },
-	{ "copy", "unlikely", "8", NULL, HEXC_E_ARGS, "it has no constant and no hole named unlikely" },
-	{ "gemm", "ACTT", "f16", NULL, HEXC_E_ARGS, "no constant and no hole named ACTT; did you mean ACT" },
+	  "operator copy: it has no constant or placeholder named BMM; did you mean BM" },
+	{ "copy", "unlikely", "8", NULL, HEXC_E_ARGS, "it has no constant or placeholder named unlikely" },
+	{ "gemm", "ACTT", "f16", NULL, HEXC_E_ARGS, "it has no constant or placeholder named ACTT; did you "
+	                                            "mean ACT" },
 	{ "gemm", "ACT", "i8", NULL, HEXC_E_SOURCE, "ACT" },
 	{ "copy", "BM", "16x", NULL, HEXC_E_ARGS, "BM = 16x is neither an integer nor an element type" },
-	{ "copy", "epilogue", "x + b[n", NULL, HEXC_E_ARGS, "a bracket is not closed" },
-	{ "copy", "BM", "7", NULL, HEXC_E_ARGS, "operator copy: no line of its table has these constants" },
+	{ "copy", "epilogue", "x + b[n", NULL, HEXC_E_ARGS, "unclosed bracket" },
+	{ "copy", "BM", "7", NULL, HEXC_E_ARGS, "operator copy: no entry of its dispatch table has these "
+	                                        "constants" },
 	{ "copy", "epilogue", "x +", NULL, HEXC_E_SOURCE,
 	  "operator copy: copy, line 16, `Y[p, q, m :+ BM, n :+ BN] = OUT(x +);`: expected an expression" },
-	{ "copy", "epilogue", "x + y", NULL, HEXC_E_SOURCE, "OUT(x + y);`: there is no `y` here" },
+	{ "copy", "epilogue", "x + y", NULL, HEXC_E_SOURCE, "OUT(x + y);`: unknown name `y`" },
 	{ "copy", "epilogue", "x; y", NULL, HEXC_E_ARGS,
-	  "operator copy: epilogue = x; y: an expression has no ; { } // or new lines" },
+	  "operator copy: epilogue = x; y: an expression must not contain ; { } // or newlines" },
 	{ "copy", "tensors", "bias f16", NULL, HEXC_E_SOURCE,
-	  "operator copy: copy, line 5, `bias f16,`: a parameter is written" },
+	  "operator copy: copy, line 5, `bias f16,`: write a parameter as `NAME: TYPE`, as in `n: i32` or "
+	  "`A: f16[M, K]`" },
 	{ "copy", "tensors", "bias: f99[N]", NULL, HEXC_E_SOURCE, "f99" },
 	{ "copy", NULL, NULL, TABLE("take nope when 1\n"), HEXC_E_FILE,
 	  "operator copy: its dispatch table names an unknown kernel nope" },
@@ -129,17 +132,18 @@ static const struct {
 	int code;
 	const char *says;
 } unfit[] = {
-	{ NULL, "ACT", "f32", HEXC_E_ARGS, "weight q: ACT is f16 or bf16" },
-	{ NULL, "G", "32", HEXC_E_ARGS, "weight q: G is what its format says: leave it out" },
-	{ NULL, "unlikely", "1", HEXC_E_ARGS, "it has no constant and no hole named unlikely" },
-	{ whole, NULL, NULL, HEXC_E_ARGS, "weight q: zeros or offsets have groups of their own" },
-	{ ordered, NULL, NULL, HEXC_E_ARGS, "an order of inputs with two levels of scales has no operator" },
+	{ NULL, "ACT", "f32", HEXC_E_ARGS, "weight q: ACT must be f16 or bf16" },
+	{ NULL, "G", "32", HEXC_E_ARGS, "weight q: G is defined by its format; omit it" },
+	{ NULL, "unlikely", "1", HEXC_E_ARGS, "it has no constant or placeholder named unlikely" },
+	{ whole, NULL, NULL, HEXC_E_ARGS, "weight q: zeros or offsets have separate groups, which no "
+	                                  "operator supports; convert it" },
+	{ ordered, NULL, NULL, HEXC_E_ARGS, "no operator supports an input order with two levels of scales" },
 	{ pairs, NULL, NULL, HEXC_E_INVALID, "the plane index is 32 x 1 for groups of 2" },
-	{ astray, NULL, NULL, HEXC_E_INVALID, "input 5 belongs to group 2, which is none" },
-	{ big_table, NULL, NULL, HEXC_E_ARGS, "its table has more than 16 numbers, which lookup takes" },
+	{ astray, NULL, NULL, HEXC_E_INVALID, "input 5 belongs to group 2, which is out of range" },
+	{ big_table, NULL, NULL, HEXC_E_ARGS, "its table has more than 16 values, the limit of lookup" },
 	{ no_codes, NULL, NULL, HEXC_E_INVALID, "weight q: it has no codes" },
 	{ nameless, NULL, NULL, HEXC_E_INVALID, "weight without a name: it has no codes" },
-	{ short_scales, NULL, NULL, HEXC_E_INVALID, "the plane scale has 1 bytes, and needs" },
+	{ short_scales, NULL, NULL, HEXC_E_INVALID, "the plane scale has 1 bytes, but needs" },
 };
 
 static hexc_gpu *

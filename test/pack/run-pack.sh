@@ -10,7 +10,7 @@ says 0 '"format":	"GPTQ-4"' weights $f/gptq4.safetensors --json
 says 1 'neither a safetensors file' weights README.md
 says 1 'there is no weight x' weights $f/awq.safetensors --save "x=$dir/x.npy"
 says 1 'has no plane offset' weights $f/awq.safetensors --save "a:offset=$dir/x.npy"
-says 2 'NAME:PLANE=FILE.npy is wanted' weights $f/awq.safetensors --save "a"
+says 2 ': expected NAME=FILE.npy or NAME:PLANE=FILE.npy' weights $f/awq.safetensors --save "a"
 
 for t in 'u4 gemm_scale blk.0.q4_0' 'u5 gemm_offset blk.0.q5_1' 'u6 gemm_two_level blk.1.q6_k' 'i8 gemm_scale blk.0.q8_0'; do
 	# shellcheck disable=SC2086 # three words
@@ -28,17 +28,17 @@ for t in 'u4 gemm_scale blk.0.q4_0' 'u5 gemm_offset blk.0.q5_1' 'u6 gemm_two_lev
 	fi
 	grep -qaF "hexc-pack 1 $1 " "$dir/a.safetensors" || fail "$3: no pack in the metadata"
 done
-says 1 'has codes of type u4, and W is packed as u5: compile the kernel for u4' pack $p --kernel gemm_offset -D WEIGHT=u5 \
+says 1 'has codes of type u4, but W is packed as u5; compile the kernel for u4' pack $p --kernel gemm_offset -D WEIGHT=u5 \
 	--arg "W=@$f/blocks.gguf:blk.0.q4_0" -o "$dir/a.safetensors"
 says 1 'A is not declared `packed`' pack $p --kernel gemm_offset --arg "A=@$dir/a.npy" -o "$dir/c.safetensors"
 says 2 'the kernel has no parameter X' pack $p --kernel gemm_offset --arg "X=@$dir/a.npy" -o "$dir/c.safetensors"
-says 2 'nothing to pack' pack $p --kernel gemm_offset -o "$dir/c.safetensors"
+says 2 'nothing to pack; add --arg NAME=@FILE.npy or NAME=@FILE:WEIGHT' pack $p --kernel gemm_offset -o "$dir/c.safetensors"
 says 2 'choose one with --kernel' pack $p --arg "W=@$dir/a.npy" -o "$dir/c.safetensors"
-says 2 '-o FILE.safetensors is missing' pack $p --kernel gemm_offset
+says 2 'missing -o FILE.safetensors for the packed weights' pack $p --kernel gemm_offset
 says 1 'has no packed tensor V' unpack "$dir/b.safetensors" --save "V=$dir/a.npy"
 says 1 'has no packed tensor a' unpack $f/awq.safetensors --save "a=$dir/a.npy"
 sed 's/W.shape":"16,256/W.shape":"16,999/' "$dir/b.safetensors" >"$dir/d.safetensors"
-says 1 'bytes do not go with [16,999]' unpack "$dir/d.safetensors" --save "W=$dir/a.npy"
+says 1 'bytes do not match [16,999]' unpack "$dir/d.safetensors" --save "W=$dir/a.npy"
 sed 's/hexc-pack 1/hexc-pack 7/' "$dir/b.safetensors" >"$dir/d.safetensors"
-says 1 'is damaged' unpack "$dir/d.safetensors" --save "W=$dir/a.npy"
+says 1 'its pack or shape in the metadata is damaged' unpack "$dir/d.safetensors" --save "W=$dir/a.npy"
 exit $bad

@@ -225,7 +225,7 @@ replays(void)
 			TRY(hexc_plan_capture(e.p, &e.stream, 1));
 		} else {
 			refuses(hexc_plan_replay(e.p, e.stream),
-			        "node 0 has changed since the graph was captured: call hexc_plan_update");
+			        "node 0 has changed since the graph was captured; call hexc_plan_update");
 			TRY(hexc_plan_update(e.p));
 		}
 		TRY(hexc_plan_replay(e.p, e.stream));
@@ -266,22 +266,22 @@ changes(void)
 	uint32_t id;
 
 	refuses(hexc_plan_changed(e.p, 0, 1),
-	        "node 0 has no launch: what else changes is seen without a word");
+	        "node 0 has no launch; other changes are detected automatically");
 	refuses(hexc_plan_family(e.p, 0, e.c[0]),
-	        "node 0 launches something: a family needs a node without call and launch");
+	        "node 0 already has a launch; a family requires a node without call and launch");
 	w.launch = said;
 	w.user = &runs;
 	TRY(hexc_plan_node(e.p, &w, &id));
-	refuses(hexc_plan_workspace(e.p, id, SPACE), "node 2 has no family, which could take a workspace");
-	snprintf(text, sizeof text, "parameter %d of node 0 is no tensor", m);
+	refuses(hexc_plan_workspace(e.p, id, SPACE), "node 2 has no family that could use a workspace");
+	snprintf(text, sizeof text, "parameter %d of node 0 is not a tensor", m);
 	refuses(hexc_plan_arg(e.p, 0, m, X), text);
 	TRY(hexc_plan_solve(e.p));
 	if (sizes(64))
 		return 1;
 	TRY(hexc_plan_capture(e.p, &e.stream, 1));
 	refuses(hexc_plan_update(e.p),
-	        "node 2 is a launch, which may do something else than when it was captured: say "
-	        "hexc_plan_changed, 1 or 0, or make it a call or a family");
+	        "node 2 is a launch callback, whose work may have changed since the capture; call "
+	        "hexc_plan_changed with 1 or 0, or make it a call or a family");
 	TRY(hexc_plan_changed(e.p, id, 0));
 	TRY(hexc_plan_update(e.p));
 	if (runs != 1)
@@ -289,15 +289,15 @@ changes(void)
 	TRY(hexc_plan_changed(e.p, id, 1));
 	TRY(hexc_plan_changed(e.p, id, 0)); /* since the update it has */
 	refuses(hexc_plan_replay(e.p, e.stream),
-	        "node 2 has changed since the graph was captured: call hexc_plan_update");
+	        "node 2 has changed since the graph was captured; call hexc_plan_update");
 	TRY(hexc_plan_update(e.p));
 	TRY(hexc_plan_replay(e.p, e.stream));
 	hexc_plan_describe(e.p, &info);
 	if (runs != 2)
 		WRONG("a launch that changed was not made again\n");
 	refuses(hexc_plan_update(e.p),
-	        "node 2 is a launch, which may do something else than when it was captured: say "
-	        "hexc_plan_changed, 1 or 0, or make it a call or a family");
+	        "node 2 is a launch callback, whose work may have changed since the capture; call "
+	        "hexc_plan_changed with 1 or 0, or make it a call or a family");
 	return 0;
 }
 

@@ -395,7 +395,7 @@ of_the_host(Engine *e)
 	        "node 1 (the host's): its launch returned -3, a limit in the options was reached, or "
 	        "cancel() said stop");
 	refuses(e, hexc_plan_replay(e->plan, e->stream[0]), HEXC_E_INVALID,
-	        "there is no graph: call hexc_plan_capture");
+	        "no graph was captured; call hexc_plan_capture");
 	hexc_plan_free(e->plan);
 	e->plan = NULL;
 	return 0;
@@ -409,21 +409,21 @@ refused(Engine *e)
 
 	if (build_plan(e, 2, 20) != 1 ||
 	    strcmp(hexc_plan_why(e->plan),
-	           "node 0 (norm 1): rms_norm: eps has no argument yet: give it one with "
-	           "hexc_call_float") != 0)
+	           "node 0 (norm 1): rms_norm: eps has no argument yet; set it with hexc_call_float") != 0)
 		WRONG("calls without numbers: %s\n", hexc_plan_why(e->plan));
 	hexc_plan_free(e->plan);
 	if (give_numbers(e, 20) || build_plan(e, 2, 20))
 		return 1;
-	refuses(e, hexc_plan_arg(e->plan, 1, 3, 0), HEXC_E_INVALID, "parameter 3 of node 1 (q) is no tensor");
+	refuses(e, hexc_plan_arg(e->plan, 1, 3, 0), HEXC_E_INVALID, "parameter 3 of node 1 (q) is not a "
+	                                                            "tensor");
 	hexc_plan_describe(e->plan, &info);
-	refuses(e, hexc_plan_launch(e->plan, e->stream, 1), HEXC_E_INVALID, "it takes 2 streams, not 1");
+	refuses(e, hexc_plan_launch(e->plan, e->stream, 1), HEXC_E_INVALID, "it requires 2 streams, got 1");
 	refuses(e, hexc_plan_launch(e->plan, e->stream, 2), HEXC_E_ARGS,
-	        "its buffers take 20480 bytes and hexc_plan_bind has given 0");
+	        "its buffers need 20480 bytes, but hexc_plan_bind provided 0");
 	if (bind_memory(e))
 		return 1;
 	refuses(e, hexc_plan_capture(e->plan, none, 2), HEXC_E_INVALID,
-	        "stream 0 is the default one, which cannot be captured: make one");
+	        "stream 0 is the default stream, which cannot be captured; create a stream");
 	TRY(hexc_plan_set_bytes(e->plan, H1, 8));
 	refuses(e, hexc_plan_launch(e->plan, e->stream, 2), HEXC_E_INVALID,
 	        "buffer sizes changed after placement; call hexc_plan_refit or hexc_plan_solve");

@@ -269,7 +269,7 @@ TEST(many_nodes)
 	ck_assert_uint_eq(info.bytes, 512);
 	ck_assert(info.exact);
 	ck_assert_int_eq(hexc_plan_node(p, &w, &id), HEXC_E_LIMIT);
-	ck_assert_str_eq(hexc_plan_why(p), "a plan has at most 4096 nodes");
+	ck_assert_str_eq(hexc_plan_why(p), "a plan can have at most 4096 nodes");
 	hexc_plan_free(p);
 }
 

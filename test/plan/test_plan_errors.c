@@ -73,12 +73,14 @@ TEST(nodes_and_buffers)
 	hexc_plan_work w = HEXC_PLAN_WORK_INIT;
 
 	w.us = -1;
-	FAILS(hexc_plan_node(p, &w, &id), HEXC_E_INVALID, "a time of -1 microseconds: from 0 to 10^9");
+	FAILS(hexc_plan_node(p, &w, &id), HEXC_E_INVALID, "time of -1 microseconds is out of range: 0 to "
+	                                                  "10^9");
 	w.us = NAN;
 	ck_assert_int_eq(hexc_plan_node(p, &w, &id), HEXC_E_INVALID);
 	w.us = 1;
 	w.fill = 1.5;
-	FAILS(hexc_plan_node(p, &w, &id), HEXC_E_INVALID, "a node that fills 1.5 of the device: from 0 to 1");
+	FAILS(hexc_plan_node(p, &w, &id), HEXC_E_INVALID, "device fraction 1.5 of a node is out of range: "
+	                                                  "0 to 1");
 	w.fill = 1;
 	w.call = (hexc_call *)&w;
 	w.launch = nothing;
@@ -93,47 +95,47 @@ TEST(nodes_and_buffers)
 	ck_assert_int_eq(hexc_plan_outside(NULL, NULL, 1, &id), HEXC_E_INVALID);
 	for (uint32_t i = 2; i < 65535; i++)
 		ck_assert_int_eq(hexc_plan_buffer(p, 1, &id), HEXC_OK);
-	FAILS(hexc_plan_outside(p, NULL, 1, &id), HEXC_E_LIMIT, "a plan has at most 65535 buffers");
+	FAILS(hexc_plan_outside(p, NULL, 1, &id), HEXC_E_LIMIT, "a plan can have at most 65535 buffers");
 }
 
 TEST(uses)
 {
 	FAILS(hexc_plan_use(p, 2, 0, HEXC_PLAN_READ), HEXC_E_INVALID,
-	      "there is no node 2: they are counted from 0 to 1");
+	      "node 2 does not exist: valid indices are 0 to 1");
 	FAILS(hexc_plan_use(p, 1, 2, HEXC_PLAN_READ), HEXC_E_INVALID,
-	      "there is no buffer 2: they are counted from 0 to 1");
+	      "buffer 2 does not exist: valid indices are 0 to 1");
 	FAILS(hexc_plan_use(p, 1, 1, 0), HEXC_E_INVALID,
-	      "buffer 1 is used in the way 0: HEXC_PLAN_READ, HEXC_PLAN_WRITE or their sum");
+	      "buffer 1 has the invalid access mode 0; expected HEXC_PLAN_READ, HEXC_PLAN_WRITE or both");
 	FAILS(hexc_plan_use(p, 1, 1, 4), HEXC_E_INVALID,
-	      "buffer 1 is used in the way 4: HEXC_PLAN_READ, HEXC_PLAN_WRITE or their sum");
+	      "buffer 1 has the invalid access mode 4; expected HEXC_PLAN_READ, HEXC_PLAN_WRITE or both");
 	ck_assert_int_eq(hexc_plan_use(NULL, 1, 1, 1), HEXC_E_INVALID);
 	FAILS(hexc_plan_arg(p, 1, 0, 0), HEXC_E_INVALID,
 	      "node 1 (second) has no call; declare its buffers with hexc_plan_use");
-	FAILS(hexc_plan_arg(p, 3, 0, 0), HEXC_E_INVALID, "there is no node 3: they are counted from 0 to 1");
+	FAILS(hexc_plan_arg(p, 3, 0, 0), HEXC_E_INVALID, "node 3 does not exist: valid indices are 0 to 1");
 	FAILS(hexc_plan_arg(p, 0, 0, 9), HEXC_E_INVALID,
-	      "there is no buffer 9: they are counted from 0 to 1");
+	      "buffer 9 does not exist: valid indices are 0 to 1");
 	ck_assert_int_eq(hexc_plan_arg(NULL, 0, 0, 0), HEXC_E_INVALID);
 	FAILS(hexc_plan_after(p, 0, 1), HEXC_E_INVALID,
-	      "node 0 cannot depend on node 1: it may on those that were added before it");
+	      "node 0 cannot depend on node 1; it may only depend on nodes added before it");
 	FAILS(hexc_plan_after(p, 1, 1), HEXC_E_INVALID,
-	      "node 1 cannot depend on node 1: it may on those that were added before it");
-	FAILS(hexc_plan_after(p, 7, 1), HEXC_E_INVALID, "there is no node 7: they are counted from 0 to 1");
+	      "node 1 cannot depend on node 1; it may only depend on nodes added before it");
+	FAILS(hexc_plan_after(p, 7, 1), HEXC_E_INVALID, "node 7 does not exist: valid indices are 0 to 1");
 	ck_assert_int_eq(hexc_plan_after(NULL, 1, 0), HEXC_E_INVALID);
 }
 
 TEST(changes)
 {
 	FAILS(hexc_plan_set_bytes(p, 2, 1), HEXC_E_INVALID,
-	      "there is no buffer 2: they are counted from 0 to 1");
+	      "buffer 2 does not exist: valid indices are 0 to 1");
 	FAILS(hexc_plan_set_bytes(p, 1, UINT64_MAX), HEXC_E_INVALID, "a buffer of 2^48 bytes or more");
 	FAILS(hexc_plan_set_ptr(p, 0, p), HEXC_E_INVALID,
-	      "buffer 0 is the plan's own: it has its place in the memory of hexc_plan_bind");
+	      "buffer 0 is owned by the plan: its memory is part of that of hexc_plan_bind");
 	FAILS(hexc_plan_set_ptr(p, 5, p), HEXC_E_INVALID,
-	      "there is no buffer 5: they are counted from 0 to 1");
+	      "buffer 5 does not exist: valid indices are 0 to 1");
 	FAILS(hexc_plan_set_time(p, 2, 1, 1), HEXC_E_INVALID,
-	      "there is no node 2: they are counted from 0 to 1");
+	      "node 2 does not exist: valid indices are 0 to 1");
 	FAILS(hexc_plan_set_time(p, 1, 2e9, 1), HEXC_E_INVALID,
-	      "a time of 2e+09 microseconds: from 0 to 10^9");
+	      "time of 2e+09 microseconds is out of range: 0 to 10^9");
 	ck_assert_int_eq(hexc_plan_set_bytes(NULL, 0, 1), HEXC_E_INVALID);
 	ck_assert_int_eq(hexc_plan_set_ptr(NULL, 0, NULL), HEXC_E_INVALID);
 	ck_assert_int_eq(hexc_plan_set_time(NULL, 0, 1, 1), HEXC_E_INVALID);
@@ -151,11 +153,11 @@ TEST(solving)
 	ck_assert_int_eq(hexc_plan_wait_at(p, 0, 0), -1);
 	ck_assert_int_eq(hexc_plan_offset(p, 0, &at), HEXC_E_INVALID);
 	FAILS(hexc_plan_refit(p), HEXC_E_INVALID,
-	      "it is not solved, or something was added since: call hexc_plan_solve");
+	      "it is not solved, or was changed since; call hexc_plan_solve");
 	ck_assert_int_eq(hexc_plan_use(p, 1, 0, HEXC_PLAN_READ), HEXC_OK);
 	FAILS(hexc_plan_solve(p), HEXC_E_INVALID,
-	      "node 1 (second) reads buffer 0, which no node before it writes: let one write it, or make it "
-	      "one of the host's with hexc_plan_outside");
+	      "node 1 (second) reads buffer 0, which no preceding node writes; add a node that writes it, "
+	      "or declare it as a host buffer with hexc_plan_outside");
 	ck_assert(!hexc_plan_describe(p, &info));
 	ck_assert_int_eq(hexc_plan_use(p, 0, 0, HEXC_PLAN_WRITE), HEXC_OK);
 	ck_assert_int_eq(hexc_plan_use(p, 1, 1, HEXC_PLAN_WRITE | HEXC_PLAN_READ), HEXC_OK);
@@ -172,14 +174,14 @@ TEST(solving)
 	ck_assert_int_eq(hexc_plan_solve(NULL), HEXC_E_INVALID);
 	ck_assert_int_eq(hexc_plan_refit(NULL), HEXC_E_INVALID);
 	FAILS(hexc_plan_bind(p, (void *)(uintptr_t)0x1010, 5), HEXC_E_ARGS,
-	      "the memory is at 0x1010, which is no multiple of 256");
+	      "the memory is at 0x1010, which is not a multiple of 256");
 	ck_assert_int_eq(hexc_plan_bind(NULL, NULL, 0), HEXC_E_INVALID);
 	FAILS(hexc_plan_launch(p, &stream, 1), HEXC_E_INVALID,
-	      "the plan has no GPU: give hexc_plan_new one in its options");
+	      "the plan has no GPU; pass one in the options of hexc_plan_new");
 	FAILS(hexc_plan_capture(p, &stream, 1), HEXC_E_INVALID,
-	      "the plan has no GPU: give hexc_plan_new one in its options");
-	FAILS(hexc_plan_replay(p, stream), HEXC_E_INVALID, "there is no graph: call hexc_plan_capture");
-	FAILS(hexc_plan_update(p), HEXC_E_INVALID, "there is no graph: call hexc_plan_capture");
+	      "the plan has no GPU; pass one in the options of hexc_plan_new");
+	FAILS(hexc_plan_replay(p, stream), HEXC_E_INVALID, "no graph was captured; call hexc_plan_capture");
+	FAILS(hexc_plan_update(p), HEXC_E_INVALID, "no graph was captured; call hexc_plan_capture");
 	ck_assert_int_eq(hexc_plan_launch(p, NULL, 1), HEXC_E_INVALID);
 	ck_assert_int_eq(hexc_plan_launch(p, &stream, 0), HEXC_E_INVALID);
 	ck_assert_int_eq(hexc_plan_capture(NULL, &stream, 1), HEXC_E_INVALID);
@@ -234,15 +236,15 @@ TEST(launches)
 		ck_assert_int_eq(hexc_plan_node(p, &w, &id), HEXC_OK);
 	}
 	FAILS(hexc_plan_launch(p, &stream, 1), HEXC_E_INVALID,
-	      "it is not solved, or something was added since: call hexc_plan_solve");
+	      "it is not solved, or was changed since; call hexc_plan_solve");
 	ck_assert_int_eq(hexc_plan_solve(p), HEXC_OK);
 	ck_assert_msg(hexc_plan_capture(p, &stream, 1) == HEXC_OK, "%s", hexc_plan_why(p));
 	ck_assert_int_eq(hexc_plan_replay(p, stream), HEXC_OK);
 	ck_assert_int_eq(hexc_call_int(c[1], 3, -1), HEXC_OK);
 	FAILS(hexc_plan_update(p), HEXC_E_ARGS,
-	      "node 1 (other): add: the size N is -1; sizes are not negative");
+	      "node 1 (other): add: the size N is -1; sizes must not be negative");
 	FAILS(hexc_plan_launch(p, &stream, 1), HEXC_E_ARGS,
-	      "node 1 (other): add: the size N is -1; sizes are not negative");
+	      "node 1 (other): add: the size N is -1; sizes must not be negative");
 	ck_assert_int_eq(hexc_call_int(c[1], 3, 1000), HEXC_OK);
 	ck_assert_int_eq(hexc_call_int(c[0], 3, INT64_MAX), HEXC_OK);
 	FAILS(hexc_plan_update(p), HEXC_E_ARGS,

@@ -153,7 +153,7 @@ TEST(unsupported)
 
 	/* twice the bits: other accesses */
 	memcpy(strstr(at, "ld_global_64 vec 2"), "ld_global_64 vec 1", 18);
-	fails(at, "GPUs have no exp for f64: cast to f32 first");
+	fails(at, "GPUs have no exp for f64; cast to f32 first");
 }
 
 TEST(reserved_name)

@@ -54,7 +54,7 @@ static void
 head(Text *t, const Gemm *g, int k)
 {
 	text_printf(t,
-	            "kernel gemm {\n  warps %d\n  teams %d\n  helpers 4\n  registers 168\n  smem %d\n"
+	            "kernel gemm {\n  warps %d\n  teams %d\n  producer_warps 4\n  registers 168\n  smem %d\n"
 	            "  param %%1.A tensor A : global %s[?, ?] read size %%4, %%5 stride %%5, %%7\n"
 	            "  param %%2.B tensor B : global %s[?, ?] read size %%6, %%5 stride %%5, %%7\n"
 	            "  param %%3.C tensor C : global %s[?, ?] written size %%4, %%6 stride %%6, %%7\n"
@@ -128,7 +128,7 @@ consumer(Text *t, const Gemm *g, int k)
 	            "        %%54 = wgmma %%51, %%52, %%47%s transposed 2 : %s lowering { dot inst %s n %d "
 	            "a { k width 128 "
 	            "lead 0 stride 1024 } b { k width 128 lead 0 stride 1024 } }\n"
-	            "        wgmma_commit\n        wgmma_wait\n        mbarrier_arrive %%29, %%49 signals %d\n"
+	            "        wgmma_commit\n        wgmma_wait\n        mbarrier_arrive %%29, %%49 arrive_count %d\n"
 	            "        yield %%54\n      }\n"
 	            "      %%55 = view %%3, %%43, %%24 : global %s[%d, %d]\n"
 	            "      store %%45, %%55 lowering { access inst st_global_%d vec 2 }\n"
@@ -209,7 +209,7 @@ step(const char *code)
 	u->target = target_find("sm_90a");
 	return arena_printf(
 		u->arena,
-		"kernel step {\n  warps 4\n  helpers 4\n  smem 16392\n"
+		"kernel step {\n  warps 4\n  producer_warps 4\n  smem 16392\n"
 		"  param %%1 tensor A : global f16[?, ?] read size %%4, %%4 stride %%4, %%7\n"
 		"  param %%2 tensor B : global f16[?, ?] read size %%4, %%4 stride %%4, %%7\n"
 		"  param %%3 tensor C : global f32[?, ?] written size %%4, %%4 stride %%4, %%7\n"
@@ -256,7 +256,7 @@ TEST_EACH(majors, 4)
 	ptx_compare(u,
 	            step(arena_printf(u->arena,
 	                                 "      %%50 = const value 0 : " ACC "\n      wgmma_fence\n"
-	                                 "      %%60 = wgmma %%30, %%31, %%50 turned %d : " ACC
+	                                 "      %%60 = wgmma %%30, %%31, %%50 transposed %d : " ACC
 	                                 " lowering { dot inst wgmma_f32_f16_ss n 64 a %s b %s }\n"
 	                                 "      wgmma_commit\n      wgmma_wait\n",
 	                              _i, a, b)),

@@ -213,7 +213,7 @@ class Operators(Case):
         self.says(hexc.ArgumentError, "nothing", hexc.operator, "nothing")
         self.says(hexc.ArgumentError, "OTHER", hexc.operator, "gemm", OTHER=1)
         self.says(hexc.ArgumentError, "unknown or unsupported arch", hexc.operator, "gemm", arch="sm_1")
-        e = self.says(hexc.CompileError, "there is no `nowhere` here", hexc.operator, "gemm", epilogue="x + nowhere")
+        e = self.says(hexc.CompileError, "unknown name `nowhere`", hexc.operator, "gemm", epilogue="x + nowhere")
         self.assertEqual((e.code, e.diagnostics[0].severity), ("E_SOURCE", "error"))
 
 

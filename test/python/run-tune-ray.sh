@@ -77,7 +77,7 @@ job = Job(crew._program, ("--arch", "sm_80"), ("BM=7",))
 crew.submit("a", job)
 found = crew.next()
 assert found.tag == "a" and found.outcome["state"] == "refused", found
-assert found.outcome["why"].startswith(crew._program + ":4:10: error: BM=7 is not admitted"), found.outcome
+assert found.outcome["why"].startswith(crew._program + ":4:10: error: BM=7 is not a value of tunable `BM`"), found.outcome
 # A second worker gets a slow job, and the later result is discarded.
 hosts.SLOW_SECONDS, crew._took = 0, [0.0] * 5
 args = ("A=random(1)[256,512]", "B=random(2)[256,512]")

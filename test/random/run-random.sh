@@ -14,7 +14,7 @@ trap 'exit 130' INT TERM
 ${CC:-cc} -std=c11 -O1 "$here"/gen*.c -lm -o "$dir/gen" || exit 1
 p=$dir/p.hexc
 # Good reasons: the program exceeds a capacity, and the message has a fix.
-good='registers of a lane|shared memory|one at a time: .*assume|in whole bytes: .*(assume|must be multiples)'
+good='registers/thread|shared memory|one at a time: .*assume|in whole bytes: .*(assume|multiples of)'
 good=$good'|cast to f32 first|tensors would take more than 4096 MiB'
 right=0 refused=0 failed=0 ran=0 elsewhere=0
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What the packages safetensors and gguf say of odd files: judge.py DIR writes files into DIR, and to standard output
-a line for each: its name, whether the container's own reader opens it, and the tensors it finds there, as
-NAME:SHAPE:CRC-32 of the bytes.  run-judge.sh compares that with what libhexc finds in the files."""
+"""The behaviour of the packages safetensors and gguf for unusual files. judge.py DIR writes files to DIR, and
+prints a line for each: its name, whether the container's own reader accepts it, and the tensors that it finds,
+as NAME:SHAPE:CRC-32 of the bytes. run-judge.sh compares that with libhexc's result."""
 import os
 import struct
 import sys
@@ -69,7 +69,7 @@ def string(s):
 
 
 def alignments():
-    """Metadata entries, and the alignment that the data then have in the file."""
+    """Metadata entries, and the resulting alignment of the data in the file."""
     u32, key = 4, string("general.alignment")
     for x in (1, 2, 8, 24, 32, 64, 4096, 0, 3):
         yield "align-u32-%d" % x, [key + struct.pack("<II", u32, x)], max(x, 1)

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""Weights as the packages of the formats write and read them: reference.py DIR [SEED] [--gptq SRC] [--awq SRC]
+"""Weights written and read by the formats' own packages: reference.py DIR [SEED] [--gptq SRC] [--awq SRC]
 
-Writes DIR/*.gguf and DIR/*.safetensors with the packages' own writers, and DIR/expected.tsv with what their own
-decoders make of each weight: file, name, format, rows, columns, the CRC-32 of the f32 numbers (with -0 as 0), and
-the first three of them.  test_weights.c and run-reference.sh compare what libhexc makes of the files.
+Writes DIR/*.gguf and DIR/*.safetensors with the packages' own writers, and DIR/expected.tsv with the result of
+their own decoders for each weight: file, name, format, rows, columns, the CRC-32 of the f32 values (with -0 as
+0), and the first three of them. test_weights.c and run-reference.sh compare that with libhexc's results.
 
-GGUF needs the packages gguf and numpy.  With --gptq (a folder that holds the module auto_gptq, from its wheel
-0.7.1) and --awq (a folder that holds the module awq, from the source of autoawq 0.2.9) GPTQ, AWQ and Marlin are
-written by their classes on the CPU, which needs torch (Debian's python3-torch will do) and safetensors.
+GGUF needs the packages gguf and numpy. With --gptq (a directory that contains the module auto_gptq,
+from its wheel 0.7.1) and --awq (a directory that contains the module awq, from the source of autoawq
+0.2.9), their classes write GPTQ, AWQ and Marlin on the CPU. That needs torch (Debian's python3-torch
+suffices) and safetensors.
 
-test/weights/fixtures was made so, by
+test/weights/fixtures was created by
 	/usr/bin/python3 test/weights/reference.py test/weights/fixtures 1 --gptq WHEEL --awq SOURCE
-Nothing of the packages is in these files but their output for random numbers."""
+These files contain only the packages' output for random numbers."""
 import importlib.util
 import os
 import sys
@@ -59,7 +60,7 @@ def make_gguf(out, rng):
         for i in at:
             d[:, :, i : i + 2] = rng.standard_normal((16, 256 // size, 1)).astype(np.float16).view(np.uint8)
         if t == "NVFP4":
-            d[:, :, :4] %= 0x7F  # scales have no sign, and 0x7f is no number
+            d[:, :, :4] %= 0x7F  # scales are unsigned, and 0x7f is NaN
         put("blk.1." + t.lower(), known[t], d.reshape(16, -1))
     w.add_tensor("norm", rng.standard_normal(8).astype(np.float32))
     w.write_header_to_file()
@@ -69,7 +70,7 @@ def make_gguf(out, rng):
 
 
 def make_tables(out, rng):
-    """Formats whose codes name numbers of a table: random blocks, which the package decodes."""
+    """Formats with codes that index a table of values: random blocks, which the package decodes."""
     import gguf
     from gguf.quants import dequantize
 
@@ -97,7 +98,7 @@ def module(path, name):
 
 
 def linear(torch, q, zeros, scales, group):
-    """A layer whose weight is exactly (q - zeros) * scales, [n, k]; zeros and scales are [n, groups]."""
+    """A layer with the exact weight (q - zeros) * scales, [n, k]; zeros and scales are [n, groups]."""
     g = group if torch.is_tensor(group) else torch.arange(q.shape[1]) // group
     layer = torch.nn.Linear(q.shape[1], q.shape[0], bias=False)
     layer.weight.data = (q.float() - zeros[:, g].float()) * scales[:, g].float()
@@ -119,7 +120,7 @@ def make_gptq(out, src, rng, torch):
             if order:
                 g = g[torch.from_numpy(rng.permutation(k))]
             q = torch.from_numpy(rng.integers(0, 2**bits, (n, k)))
-            # a zero of 0 is stored as -1: decoders disagree about it
+            # a zero point of 0 is stored as -1: decoders disagree about it
             z = torch.from_numpy(rng.integers(1, 2**bits, (n, k // group)))
             s = torch.from_numpy(rng.uniform(0.5, 1.5, (n, k // group)).astype(np.float16)).float()
             layer = cuda.QuantLinear(bits, group, k, n, False, weight_dtype=torch.float32)
@@ -148,17 +149,17 @@ def make_marlin(out, src, rng, torch):
     m = module(os.path.join(src, "auto_gptq", "nn_modules", "qlinear", "qlinear_marlin.py"), "qlinear_marlin")
     n, k = 64, 128
     for group in (32, k):
-        layer = m.QuantLinear.__new__(m.QuantLinear)  # its constructor asks for a GPU
+        layer = m.QuantLinear.__new__(m.QuantLinear)  # its constructor needs a GPU
         torch.nn.Module.__init__(layer)
         layer.infeatures, layer.outfeatures, layer.group_size, layer.bias = k, n, group, None
         layer.B = torch.empty((k // 16, n * 2), dtype=torch.int)
         layer.s = torch.empty((k // group, n), dtype=torch.half)
         q = torch.from_numpy(rng.integers(0, 16, (n, k)))
-        s = torch.from_numpy(2.0 ** rng.integers(-3, 3, (n, k // group))).half()  # so that w / s is exact
+        s = torch.from_numpy(2.0 ** rng.integers(-3, 3, (n, k // group))).half()  # makes w / s exact
         full = linear(torch, q, torch.full((n, k // group), 8), s, group)
         w = full.weight.data.clone()
         full.weight.data = w.half()
-        # round() of halves is not there on the CPU
+        # round() does not support halves on the CPU
         m.torch.round = lambda x, r=torch.round: r(x.float())
         layer.pack(full, s)
         name = "marlin%s" % ("" if group < k else "c")
@@ -175,7 +176,7 @@ def make_awq(out, src, rng, torch):
     sys.modules["awq.utils.utils"].get_best_device = lambda: "cpu"
     packing = module(os.path.join(src, "awq", "utils", "packing_utils.py"), "awq.utils.packing_utils")
     gemm = module(os.path.join(src, "awq", "modules", "linear", "gemm.py"), "awq.modules.linear.gemm")
-    # old versions of torch want indices of 64 bits
+    # old versions of torch need 64-bit indices
     long = types.SimpleNamespace(**{a: getattr(torch, a) for a in ("arange", "int8", "bitwise_and", "bitwise_right_shift")})
     long.int32 = torch.int64
     packing.torch = long

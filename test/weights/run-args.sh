@@ -104,7 +104,7 @@ copy 1 'there is no weight norn in the file; names like it: norm' f32 "$g:norn"
 copy 1 'blk.0.q4_0 is Q4_0, which has no plane zero; it has code, scale' u4 "$g:blk.0.q4_0:zero"
 copy 1 "A is u4, but @$g:blk.0.q5_0 has u5 (code of Q5_0): declare A so" u4 "$g:blk.0.q5_0"
 copy 1 "A is f16, but @$g:norm has f32 (tensor F32)" f16 "$g:norm"
-copy 1 "has 1 dimension; A takes 2" f32 "$g:norm"
+copy 1 ") has 1 dimension; A requires 2" f32 "$g:norm"
 says 1 'K is 128 in A (random(1)[16,128], dimension 1), but 256 in W' run examples/gemm_schemes.hexc --kernel gemm_scale \
 	--arg 'A=random(1)[16,128]' --arg "W=@$g:blk.0.q4_0" --arg "S=@$g:blk.0.q4_0:scale" --arg factor=1
 says 1 's is a scalar, but' run "$dir/scalar.hexc" --arg 'A=1[8]' --arg "s=@$g:norm"

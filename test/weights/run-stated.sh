@@ -19,7 +19,7 @@ format=GPTQ-v2-4 && first_line "$gptq"
 state "$dir/v1.json" gptq
 format=GPTQ-4 && first_line "$gptq" --model-config "$dir/v1.json"
 state "$dir/quantize_config.json" bitblas
-says 1 "$dir/quantize_config.json: checkpoint_format bitblas is not known, only gptq, gptq_v2, gemm, marlin" \
+says 1 "$dir/quantize_config.json: unknown checkpoint_format bitblas; known: gptq, gptq_v2, gemm, marlin" \
 	weights "$gptq"
 rm "$dir/quantize_config.json"
 printf '{"model_type": "llama", "quantization_config": {"checkpoint_format": "gptq_v2"}}' >"$dir/config.json"
@@ -28,7 +28,7 @@ format=GPTQ-v2-4 && first_line "$gptq"
 	grep -q '^GPTQ-v2-4' || fail 'a file without a folder in its name'
 echo 'not JSON' >"$dir/config.json"
 format=GPTQ-4 && first_line "$gptq"
-says 1 'the configuration is no JSON object' weights "$gptq" --model-config "$dir/config.json"
+says 1 'the configuration is not a JSON object' weights "$gptq" --model-config "$dir/config.json"
 says 1 'No such file' weights "$gptq" --model-config "$dir/none.json"
 rm "$dir/config.json"
 

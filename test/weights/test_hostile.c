@@ -55,7 +55,8 @@ TEST(safetensors_lies)
 	} cases[] = {
 		{ "{}", 1000, 0, "the file is truncated" },
 		{ "{}", 200000000, 0, "more than the 100000000 that safetensors allows" },
-		{ "{\"a\":", -1, 0, "no valid JSON" },
+		{ "{\"a\":", -1, 0, "the header is not valid JSON: the file is damaged; download or write "
+		                    "it again" },
 		{ "{\"a\":1}", -1, 0, "tensor a has no dtype" },
 		{ "{\"a\":{\"dtype\":\"F16\",\"data_offsets\":[0,4]}}", -1, 4,
 		  "tensor a has no shape: the header is damaged; write the file again" },
@@ -66,13 +67,13 @@ TEST(safetensors_lies)
 		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[3],\"data_offsets\":[0,4]}}", -1, 4,
 		  "its shape of F16 needs 6" },
 		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[-1],\"data_offsets\":[0,4]}}", -1, 4,
-		  "dim 0 is no whole number" },
+		  ": dimension 0 is not a non-negative integer; write the file again" },
 		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[1.5],\"data_offsets\":[0,4]}}", -1, 4,
-		  "dim 0 is no whole number" },
+		  ": dimension 0 is not a non-negative integer; write the file again" },
 		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[1048576,4294967296,65536,9],\"data_offsets\":[0,4]}}",
-		  -1, 4, "more elements than a machine addresses" },
+		  -1, 4, "exceeds the address space" },
 		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[1,1,1,1,1,1,1,1,2],\"data_offsets\":[0,4]}}", -1,
-		  4, "more than 8 dims" },
+		  4, "has more than 8 dimensions" },
 		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[4,0]}}", -1, 4,
 		  "not [begin, end]" },
 		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]},"
@@ -84,20 +85,21 @@ TEST(safetensors_lies)
 		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]},"
 		  "\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[4,8]}}",
 		  -1, 8, "two tensors are called a" },
-		{ "{\"__metadata__\":{\"x\":1}}", -1, 0, "__metadata__ x is no string" },
+		{ "{\"__metadata__\":{\"x\":1}}", -1, 0,
+		  "__metadata__ x is not a string; write the file again" },
 		{ "{\"a\":{\"dtype\":\"F4\",\"shape\":[3],\"data_offsets\":[0,1]}}", -1, 1,
-		  "no whole number of F4 blocks" },
+		  "elements are not a multiple of F4 blocks of" },
 		{ "{\"a\":{\"dtype\":\"F4\",\"shape\":[1099511627776,1099511627776],"
 		  "\"data_offsets\":[0,1]}}",
-		  -1, 1, "tensor a: its shape has more elements than a machine addresses" },
+		  -1, 1, "tensor a: its shape exceeds the address space" },
 		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[18446744073709551610,"
 		  "18446744073709551614]}}",
-		  -1, 4, "tensor a: its data begin at byte 18446744073709551610 of the data, which have 4" },
+		  -1, 4, "tensor a: its data start at byte 18446744073709551610 of 4" },
 		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,18446744073709551616]}}",
 		  -1, 4,
-		  "its data_offsets are not [begin, end], two whole numbers below 2^64" },
+		  ": its data_offsets are not [begin, end], two integers below 2^64; write the file again" },
 		{ "{\"__metadata__\":1}", -1, 0,
-		  "__metadata__ is no object of strings; write the file again" },
+		  "__metadata__ is not an object of strings; write the file again" },
 	};
 	unsigned char file[1000];
 
@@ -105,7 +107,7 @@ TEST(safetensors_lies)
 		size_t n = safetensors(file, cases[i].header, cases[i].claim, cases[i].data);
 		refused(file, n, cases[i].says);
 	}
-	refused("", 0, "too short");
+	refused("", 0, ": it is too short; download it again");
 	refused("PK\3\4 this is a zip file", 22, "neither a safetensors file");
 }
 
@@ -121,7 +123,8 @@ TEST(safetensors_of_brackets)
 	memset(file + 8, '[', PARTS);
 	file[8] = '{';
 	ck_assert_int_eq(hexc_file_memory(&f, file, 8 + PARTS, why, sizeof why), HEXC_E_FILE);
-	ck_assert_msg(strstr(why, "the header has 8388609 parts, more than 8388608") != NULL, "%s", why);
+	ck_assert_msg(strstr(why, "the header has 8388609 JSON values, more than 8388608") != NULL, "%s",
+	              why);
 	free(file);
 }
 
@@ -191,11 +194,10 @@ TEST(wrong_shapes)
 	gptq("[2,32]", 128, "[2,4]", 32, 2, "input 0 belongs to group 2, and there are 2");
 	gptq("[2,32]", 128, "[2,4]", 32, -1, "input 0 belongs to group -1");
 	gptq("[3,32]", 192, "[3,4]", 48, 0,
-	     "the shape of l.scales, [3, 32], does not go with W[32, 64] in GPTQ-4: the inputs are no "
-	     "whole number "
-	     "of such groups");
-	gptq("[2,16]", 64, "[2,4]", 32, 0, "the shape of l.scales does not go with W[32, 64] in GPTQ-4: "
-					   "it is [2, 16], not [2, 32]");
+	     "the shape of l.scales, [3, 32], does not match W[32, 64] in GPTQ-4: the inputs are not a "
+	     "multiple of such groups");
+	gptq("[2,16]", 64, "[2,4]", 32, 0, "the shape of l.scales does not match W[32, 64] in GPTQ-4: it "
+	                                   "is [2, 16], not [2, 32]");
 	gptq("[2,32]", 128, "[4,4]", 64, 0, "l.qzeros does not go with W[32, 64] in GPTQ-4: it is [4, "
 					    "4], not [2, 4]");
 	gptq("[32,2]", 128, "[2,4]", 32, 0,
@@ -285,11 +287,11 @@ TEST(gguf_lies)
 	Gguf g;
 
 	head(&g, 1, 0, 0);
-	refused(g.at, g.n, "GGUF version 1 is not read");
+	refused(g.at, g.n, "GGUF version 1 is not supported; convert the file to version 3");
 	head(&g, 0x03000000, 0, 0);
 	refused(g.at, g.n, "big-endian");
 	head(&g, 77, 0, 0);
-	refused(g.at, g.n, "GGUF version 77 is not known");
+	refused(g.at, g.n, "unknown GGUF version 77; supported: 2 and 3");
 	head(&g, 3, 0, 0);
 	refused(g.at, g.n - 1, "the file ends inside its head");
 	head(&g, 3, UINT64_MAX, 1);
@@ -323,29 +325,29 @@ TEST(gguf_lies)
 	}
 	put(&g, 7, 4);
 	put(&g, 0, 8);
-	refused(g.at, g.n, "metadata key is no list that GGUF knows");
+	refused(g.at, g.n, "metadata key is not a list that GGUF defines: the file is damaged");
 	head(&g, 3, 0, 1);
 	string(&g, "general.alignment");
 	put(&g, 4, 4);
 	put(&g, 0, 4);
-	refused(g.at, g.n, "general.alignment is u32 0: it must be a u32, a power of two");
+	refused(g.at, g.n, "general.alignment is u32 0; must be a u32 power of two");
 	head(&g, 3, 1, 1);
 	string(&g, "general.alignment");
 	put(&g, 4, 4);
 	put(&g, 1 << 30, 4);
 	tensor(&g, "a", 64, 2, 0);
 	data(&g, 100);
-	refused(g.at, g.n, "tensor a: its data end at byte 36 of the data, which have 0");
+	refused(g.at, g.n, "tensor a: its data end at byte 36 of 0");
 	head(&g, 3, 0, 1);
 	string(&g, "general.alignment");
 	put(&g, 10, 4);
 	put(&g, 64, 8);
-	refused(g.at, g.n, "general.alignment is u64 64: it must be a u32, a power of two");
+	refused(g.at, g.n, "general.alignment is u64 64; must be a u32 power of two");
 	head(&g, 3, 0, 1);
 	string(&g, "general.alignment");
 	put(&g, 8, 4);
 	string(&g, "64");
-	refused(g.at, g.n, "general.alignment is string 64: it must be a u32, a power of two");
+	refused(g.at, g.n, "general.alignment is string 64; must be a u32 power of two");
 	head(&g, 3, 0, 2);
 	for (int i = 0; i < 2; i++) {
 		string(&g, "key");
@@ -356,24 +358,23 @@ TEST(gguf_lies)
 	head(&g, 3, 1, 0);
 	tensor(&g, "a", 64, 2, UINT64_MAX - 31);
 	data(&g, 100);
-	refused(g.at, g.n, "tensor a: its data begin at byte 18446744073709551584 of the data, which have "
-			   "100");
+	refused(g.at, g.n, "tensor a: its data start at byte 18446744073709551584 of 100");
 	head(&g, 3, 1, 0);
 	tensor(&g, "a", (uint64_t)1 << 61, 24, 0);
 	data(&g, 100);
-	refused(g.at, g.n, "tensor a: its data end at byte 2305843009213693952 of the data, which have 100");
+	refused(g.at, g.n, "tensor a: its data end at byte 2305843009213693952 of 100");
 	head(&g, 3, 1, 0);
 	tensor(&g, "a", 32, 2, 8);
 	data(&g, 64);
-	refused(g.at, g.n, "tensor a begins at byte 8 of the data, which is no multiple");
+	refused(g.at, g.n, "tensor a starts at byte 8 of the data, which is not a multiple of the alignment");
 	head(&g, 3, 1, 0);
 	tensor(&g, "a", 33, 2, 0);
 	data(&g, 64);
-	refused(g.at, g.n, "tensor a: 33 elements are no whole number of Q4_0 blocks of 32");
+	refused(g.at, g.n, "tensor a: 33 elements are not a multiple of Q4_0 blocks of 32");
 	head(&g, 3, 1, 0);
 	tensor(&g, "a", (uint64_t)1 << 62, 28, 0);
 	data(&g, 64);
-	refused(g.at, g.n, "more elements than a machine addresses");
+	refused(g.at, g.n, "exceeds the address space");
 	head(&g, 3, 1, 0);
 	tensor(&g, "a", 64, 2, 0);
 	data(&g, 35);
@@ -433,7 +434,8 @@ TEST(gguf_accepted)
 		ck_assert_msg(open_copy(&f, &copy, g.at, g.n) == HEXC_OK, "%s", why);
 		ck_assert_int_eq(hexc_weight_load(&w, f, "a", NULL, why, sizeof why),
 		                 version == 2 ? HEXC_OK : HEXC_E_FILE);
-		ck_assert(version == 2 || strstr(why, "hexc reads the blocks of version 2") != NULL);
+		ck_assert(version == 2 || strstr(why, ", but hexc supports version 2; quantize the model "
+		                                      "again") != NULL);
 		hexc_weight_free(w);
 		hexc_file_close(f);
 		free(copy);
@@ -453,10 +455,11 @@ TEST(gguf_unknown)
 	data(&g, 100);
 	ck_assert_int_eq(open_copy(&f, &copy, g.at, g.n), HEXC_OK);
 	ck_assert_int_eq(hexc_weight_load(&w, f, "a", NULL, why, sizeof why), HEXC_E_FILE);
-	ck_assert_str_eq(why, "tensor a is type 99, which is no format of quantized weights that hexc knows");
+	ck_assert_str_eq(why, "tensor a is type 99, which is not a supported format of quantized weights");
 	ck_assert_int_eq(hexc_weight_load(&w, f, "b", NULL, why, sizeof why), HEXC_E_FILE);
 	ck_assert_ptr_nonnull(strstr(why, "b is IQ1_S, which has codes that name points of a codebook"));
-	ck_assert_ptr_nonnull(strstr(why, "quantize it to IQ4_XS"));
+	ck_assert_ptr_nonnull(strstr(why, "; quantize it to IQ4_XS, Q4_K or another format that hexc "
+	                                  "supports"));
 	ck_assert_int_eq(hexc_weight_load(&w, f, "c", NULL, why, sizeof why), HEXC_E_FILE);
 	ck_assert_ptr_nonnull(strstr(why, "there is no weight c"));
 	hexc_file_close(f);

@@ -154,7 +154,7 @@ TEST(what_is_not_known)
 	hexc_file *f = gptq("", 16);
 
 	ck_assert_int_eq(config(f, "{\"checkpoint_format\": \"bitblas\"}"), HEXC_E_FILE);
-	ck_assert_str_eq(why, "checkpoint_format bitblas is not known, only gptq, gptq_v2, gemm, marlin");
+	ck_assert_str_eq(why, "unknown checkpoint_format bitblas; known: gptq, gptq_v2, gemm, marlin");
 	ck_assert_int_eq(config(f, "{\"checkpoint_format\": 2}"), HEXC_E_FILE);
 	ck_assert_int_eq(config(f, "{\"checkpoint_format\": "), HEXC_E_INVALID);
 	ck_assert_int_eq(config(f, "[]"), HEXC_E_INVALID);
@@ -162,9 +162,8 @@ TEST(what_is_not_known)
 	ck_assert_int_eq(hexc_file_config(f, NULL, 2, NULL, 0), HEXC_E_INVALID);
 	reads_as(f, "GPTQ-4", 1, 16); /* nothing was stated */
 	load_fails(gptq("\"__metadata__\":{\"checkpoint_format\":\"bitblas\"},", 16),
-	           "the file's metadata checkpoint_format states checkpoint_format bitblas, which is not "
-	           "known, only "
-	           "gptq, gptq_v2, gemm, marlin");
+	           "the file's metadata checkpoint_format states the unknown checkpoint_format bitblas; "
+	           "known: gptq, gptq_v2, gemm, marlin");
 	f = gptq("\"__metadata__\":{\"checkpoint_format\":\"gptq_v2\"},", 16);
 	ck_assert_int_eq(config(f, "{\"checkpoint_format\": \"gptq\"}"), HEXC_E_FILE);
 	ck_assert_str_eq(why, "the file's metadata checkpoint_format states checkpoint_format gptq_v2, but "
@@ -212,9 +211,12 @@ TEST(companions)
 	companion(".weight_zero_point", numbers, 32, NULL);
 	companion(".weight_g_idx", numbers, 128, NULL); /* one group */
 	numbers[3] = 8;
-	companion(".weight_zero_point", numbers, 32, "l.weight_zero_point changes what the codes of "
-						     "packed-4 mean");
-	companion(".weight_g_idx", numbers, 128, "l.weight_g_idx changes what the codes of packed-4 mean");
+	companion(".weight_zero_point", numbers, 32, "l.weight_zero_point changes the meaning of the codes "
+	                                             "of packed-4, and hexc does not support it; quantize "
+	                                             "the model");
+	companion(".weight_g_idx", numbers, 128, "l.weight_g_idx changes the meaning of the codes of "
+	                                         "packed-4, and hexc does not support it; quantize the "
+	                                         "model");
 	memset(numbers, 0xff, sizeof numbers);
 	companion(".weight_g_idx", numbers, 128, NULL); /* not set */
 }
@@ -250,7 +252,7 @@ TEST(nearest_formats)
 {
 	shapes("[32,8]", "[2,4]", "[2,32]", "the dims of l.qweight, [32, 8], are swapped: in GPTQ-4 it "
 					    "is [8, 32]");
-	shapes("[8,32]", "[4,2]", "[32,2]", "are swapped: in GPTQ-4 it is");
+	shapes("[8,32]", "[4,2]", "[32,2]", ", are swapped: in GPTQ-4 it is");
 	shapes("[8,32]", "[2,4]", "[4,16]", "the shape of l.scales does not go with W[32, 64] in GPTQ-4");
 	shapes("[8,32]", "[1,8]", "[2,32]", "the shape of l.qzeros");
 	shapes("[8,32]", "", "[2,32]", "l.qzeros is missing, which GPTQ-2, GPTQ-4, GPTQ-8");
@@ -272,11 +274,11 @@ TEST(an_index)
 {
 	not_opened("{\"metadata\": {\"total_size\": 8}, \"weight_map\": {\"a.weight\": "
 	           "\"model-00001-of-00002.safetensors\", \"b\": \"model-00002-of-00002.safetensors\"}}",
-	           "this is the index of a model of several files: it says which of them has each of 2 "
-	           "tensors, "
-	           "a.weight is in model-00001-of-00002.safetensors; open those files");
+	           "this is the index of a model of several files with 2 tensors: a.weight is in "
+	           "model-00001-of-00002.safetensors; open those files");
 	not_opened(" \n{\"weight_map\": {\"a\": \"b\"}}", "this is the index of a model");
-	not_opened("{\"model_type\": \"llama\"}", "this is JSON and holds no tensors");
+	not_opened("{\"model_type\": \"llama\"}", "this is JSON without tensors; open the weights file "
+	                                          "next to it");
 	not_opened("{\"weight_map\": ", "neither a safetensors file");
 }
 
@@ -302,7 +304,7 @@ shard_of(const char *name, uint32_t number, uint32_t count)
 	ck_assert_uint_eq(x, number);
 	ck_assert_uint_eq(y, count);
 	ck_assert_int_eq(hexc_weight_load(&w, f, "b", NULL, why, sizeof why), HEXC_E_FILE);
-	ck_assert_msg(said("of a model, and the others have the rest") == (count > 1), "%s", why);
+	ck_assert_msg(said("of a model, the other files have the rest") == (count > 1), "%s", why);
 	hexc_file_close(f);
 	remove(path);
 	remove(dir);

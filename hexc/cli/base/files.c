@@ -299,7 +299,8 @@ cli_write(Cli *c, const char *path, const void *data, size_t n)
 	if (strcmp(path, "-") == 0)
 		return write_stdout(data, n);
 	if (identify(c, path, &f) && same_file(c, &f, USE_READ | USE_WRITTEN))
-		return cli_error(EXIT_USAGE, "%s was read or written already: give the output another name",
+		return cli_error(EXIT_USAGE, "%s was already read or written; use another name for the "
+		                             "output",
 		                 path);
 	there = stat(path, &st) == 0;
 	if (there && is_stdout(&st))

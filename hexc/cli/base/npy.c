@@ -107,7 +107,7 @@ descr(NpyReader *c, Npy *out)
 	if (c->s < c->end && *c->s == '[')
 		return npy_error(c, "a structured type; save one plain array per file");
 	if (!quoted(c, &s, &n))
-		return npy_error(c, "the header's 'descr' is no string");
+		return npy_error(c, "the header's 'descr' is not a string");
 	if (n == 3 && s[0] == '>' && s[2] != '1')
 		return npy_error(c, "big-endian data; save a.astype(a.dtype.newbyteorder('<'))");
 	if (n != 3 || memchr(s, 0, n) || !strchr("<|=>", s[0]) || !strchr("fiub", s[1]) ||
@@ -126,16 +126,16 @@ shape(NpyReader *c, Npy *out)
 	out->rank = 0;
 	out->count = 1;
 	if (!take(c, '('))
-		return npy_error(c, "the header's 'shape' is no tuple");
+		return npy_error(c, "the header's 'shape' is not a tuple");
 	while (!take(c, ')')) {
 		int64_t x;
 		if (out->rank == NPY_RANK_MAX)
 			return npy_error(c, "more than %d dimensions", (int)NPY_RANK_MAX);
 		if (!number(c, &x))
-			return npy_error(c, "the header's 'shape' is no tuple of sizes");
+			return npy_error(c, "the header's 'shape' is not a tuple of sizes");
 		out->shape[out->rank++] = x;
 		if (!take(c, ',') && !(c->s < c->end && *c->s == ')'))
-			return npy_error(c, "the header's 'shape' is no tuple of sizes");
+			return npy_error(c, "the header's 'shape' is not a tuple of sizes");
 	}
 	for (int d = 0; d < out->rank; d++) { /* also computes the product of the others if one is 0 */
 		int64_t n = out->shape[d] ? out->shape[d] : 1;
@@ -157,19 +157,19 @@ dict(NpyReader *c, Npy *out)
 	bool have[3] = { false, false, false }, fortran = false;
 
 	if (!take(c, '{'))
-		return npy_error(c, "the header is no dict");
+		return npy_error(c, "the header is not a dict");
 	while (!take(c, '}')) {
 		const char *key;
 		size_t n;
 		int which;
 		if (!quoted(c, &key, &n) || !take(c, ':'))
-			return npy_error(c, "the header is no dict of three entries");
+			return npy_error(c, "the header is not a dict of three entries");
 		which = n == 5 && memcmp(key, "descr", n) == 0           ? 0
 		        : n == 13 && memcmp(key, "fortran_order", n) == 0 ? 1
 		        : n == 5 && memcmp(key, "shape", n) == 0          ? 2
 		                                                          : -1;
 		if (which < 0 || have[which])
-			return npy_error(c, "the header has an entry that does not belong there");
+			return npy_error(c, "the header has an unexpected entry");
 		have[which] = true;
 		if (which == 0 && !descr(c, out))
 			return false;
@@ -178,11 +178,11 @@ dict(NpyReader *c, Npy *out)
 		if (which == 2 && !shape(c, out))
 			return false;
 		if (!take(c, ',') && !(c->s < c->end && *c->s == '}'))
-			return npy_error(c, "the header is no dict of three entries");
+			return npy_error(c, "the header is not a dict of three entries");
 	}
 	blanks(c);
 	if (!have[0] || !have[1] || !have[2] || c->s != c->end)
-		return npy_error(c, "the header is no dict of three entries");
+		return npy_error(c, "the header is not a dict of three entries");
 	if (fortran && out->rank > 1)
 		return npy_error(c, "Fortran order; save numpy.ascontiguousarray(a)");
 	return true;
@@ -216,7 +216,7 @@ npy_parse(Npy *out, const void *file, size_t n, char *why, size_t nwhy)
 		return false;
 	have = n - at - len;
 	if ((uint64_t)out->count * (uint64_t)out->size > have)
-		return npy_error(&c, "truncated: %llu bytes of data where the header promises %llu",
+		return npy_error(&c, "truncated: %llu bytes of data, but the header specifies %llu",
 		                 (unsigned long long)have,
 		                 (unsigned long long)out->count * (unsigned long long)out->size);
 	if ((uint64_t)out->count * (uint64_t)out->size < have)

@@ -90,9 +90,9 @@ cli_file(const Cli *c, const char *what)
 	if (c->nfile == 1)
 		return c->file[0];
 	if (c->nfile == 0)
-		cli_error(EXIT_USAGE, "which %s? Give a file", what);
+		cli_error(EXIT_USAGE, "no input %s", what);
 	else
-		cli_error(EXIT_USAGE, "one %s at a time: what is '%s'?", what, c->file[1]);
+		cli_error(EXIT_USAGE, "only one %s is allowed; unexpected '%s'", what, c->file[1]);
 	return NULL;
 }
 
@@ -234,18 +234,18 @@ take_option(Cli *c, int n, char **word, int i, int *status)
 	}
 	if (opts[id].value && !value && !value_is_optional(&opts[id])) {
 		if (i + 1 >= n) {
-			*status = cli_error(EXIT_USAGE, "%s needs a value: "
-			                                "%s", opts[id].text, opts[id].value);
+			*status = cli_error(EXIT_USAGE, "%s requires a value: %s",
+			                    opts[id].text, opts[id].value);
 			return -1;
 		}
 		value = word[i + 1];
 		used = 2;
 	} else if (!opts[id].value && value) {
-		*status = cli_error(EXIT_USAGE, "%s takes no value", opts[id].text);
+		*status = cli_error(EXIT_USAGE, "%s does not accept a value", opts[id].text);
 		return -1;
 	}
 	if (!opts[id].many && cli_has(c, (CliOpt)id)) {
-		*status = cli_error(EXIT_USAGE, "%s is given twice", opts[id].text);
+		*status = cli_error(EXIT_USAGE, "%s given twice", opts[id].text);
 		return -1;
 	}
 	c->arg[c->narg++] = (CliArg){ (CliOpt)id, value };
@@ -316,7 +316,7 @@ cli_help(char command)
 		}
 	if (all)
 		help_commands();
-	printf(all ? "\nOptions with --emit-ptx; those of another command are told by hexc COMMAND --help:\n"
+	printf(all ? "\nOptions with --emit-ptx; for another command see hexc COMMAND --help:\n"
 	           : "\n");
 	help_options(all ? 'E' : command);
 	if (all) {

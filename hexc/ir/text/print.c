@@ -364,8 +364,8 @@ print_launch(Text *t, const Kernel *k)
 	}
 	if (k->teams != 1)
 		text_printf(t, "  teams %d\n", k->teams);
-	if (k->helpers)
-		text_printf(t, "  helpers %d\n", k->helpers);
+	if (k->producer_warps)
+		text_printf(t, "  producer_warps %d\n", k->producer_warps);
 	if (k->schedule != SCHEDULE_MULTISTAGE)
 		text_printf(t, "  schedule %s\n", schedule_name[k->schedule]);
 	if (k->launch_registers)

@@ -239,8 +239,8 @@ read_item(IrReader *r, Header *h)
 	}
 	if (read_word(r, "teams"))
 		return want_small(r, 0, 1024, &r->k->teams);
-	if (read_word(r, "helpers"))
-		return want_small(r, 0, 1024, &r->k->helpers);
+	if (read_word(r, "producer_warps"))
+		return want_small(r, 0, 1024, &r->k->producer_warps);
 	if (read_word(r, "schedule"))
 		return read_schedule(r);
 	if (read_word(r, "registers"))

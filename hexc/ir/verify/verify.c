@@ -352,7 +352,7 @@ kernel_verify(Kernel *k, const char *after)
 
 	v.seen = NEWN(a, const Val *, (size_t)k->nval + 1);
 	v.used = NEWN(a, bool, (size_t)k->nval + 1);
-	if (k->warps < 1 || k->teams < 1 || k->helpers < 0 || kernel_warps(k) > 32)
+	if (k->warps < 1 || k->teams < 1 || k->producer_warps < 0 || kernel_warps(k) > 32)
 		return verify_error(&v, NULL, "warps per block are not 1 to 32");
 	if (k->cluster[0] < 1 || k->cluster[1] < 1 || k->cluster[2] < 1)
 		return verify_error(&v, NULL, "a cluster without blocks");

@@ -19,7 +19,7 @@ shape_roles(Arena *a, const Op *o)
 		if (!may_precede(p))
 			return arena_printf(a, "%s with side effects before `roles`",
 			                    op_info[p->code].name);
-	if (k->helpers < 1)
+	if (k->producer_warps < 1)
 		return "the kernel has no producer warps";
 	for (int r = 0; r < 2; r++)
 		if (o->blk[r]->narg || o->blk[r]->last->nin)

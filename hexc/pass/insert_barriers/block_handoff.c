@@ -203,7 +203,7 @@ where_found(const HandoffOps *f, const Act *a)
 	return false;
 }
 
-/* ---- what is handed on ----------------------------------------------------------------------- */
+/* ---- memory that blocks hand over ----------------------------------------------------------------------- */
 
 /* Do both signals always access the same element: constant indices only? */
 static bool

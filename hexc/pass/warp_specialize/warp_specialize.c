@@ -248,7 +248,7 @@ share_registers(Kernel *k, Op *roles)
 {
 	int launch = launch_registers(kernel_warps(k));
 	int computing = k->warps * k->teams;
-	int rest = (launch * kernel_warps(k) - PRODUCER_REGISTERS * k->helpers) / computing / 8 * 8;
+	int rest = (launch * kernel_warps(k) - PRODUCER_REGISTERS * k->producer_warps) / computing / 8 * 8;
 	int most = LANE_REGISTERS / 8 * 8;
 
 	k->launch_registers = launch;
@@ -275,7 +275,7 @@ part(Roles *r)
 	bool teams = k->schedule == SCHEDULE_TEAMS;
 	Op *o = roles_new(k);
 
-	k->helpers = HELPERS;
+	k->producer_warps = HELPERS;
 	k->teams = teams ? TEAMS : 1;
 	k->open_warps = false;
 	share_registers(k, o);

@@ -37,7 +37,7 @@ simd_part(Dec *d, const Opnd *o, const Video *v, u8 pick[4], char top)
 	for (u32 i = 0; i < v->lanes; i++) {
 		char c = s[v->lanes - i];
 		if (c < '0' || c > top)
-			return dec_fail(d, ".%.20s: there is no part %c", s, c);
+			return dec_fail(d, ".%.20s: invalid part %c", s, c);
 		pick[i] = (u8)(c - '0');
 	}
 	return true;

@@ -2,7 +2,7 @@
 #include "lib/sim/exec/exec.h"
 #include "lib/sim/sanitizer/sanitizer.h"
 
-/* Marks the mbarrier inits that w knows of as fenced. */
+/* Marks the mbarrier inits that happen before w's present point as fenced. */
 static void
 fence_mbars(Warp *w)
 {

@@ -7,7 +7,7 @@
 #include "lib/sim/sanitizer/shadow_cell.h"
 #include "lib/sim/state/fault.h"
 
-/* Everything w knows of is now followed by a proxy fence. */
+/* All accesses ordered before w's present point are now followed by a proxy fence. */
 static void
 cover(Warp *w, u32 p)
 {

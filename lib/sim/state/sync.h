@@ -1,6 +1,6 @@
 /* sync.h - happens-before knowledge of warps, clusters, mbarriers, operations in flight.
  *
- * Happens-before. A warp's knowledge (Know) is the newest clock it knows of each warp of its block and of
+ * Happens-before. A warp's knowledge (Know) is the newest clock it has seen of each warp of its block and of
  * each agent, and the same of other blocks. Knowledge is passed on by barriers, mbarriers, fences, acquire
  * and release.
  *	vc[v]               accesses of warp v up to this clock are ordered before us
@@ -8,7 +8,7 @@
  *	                    of that number (mod NAGENT) have been waited for up to this clock
  *	pf[p][v]            writes of warp v up to this clock are followed by a proxy fence we know of:
  *	                    p = 0 shared, 1 global memory
- *	far                 the newest clock it knows of the warps and agents of other blocks: exact
+ *	far                 the newest clock it has seen of the warps and agents of other blocks: exact
  *	gacq                accesses of other blocks at or after this launch time are not ordered
  *	gown                as gacq for the own block, through another block: for accesses without a clock
  *	gwide               as gacq, had every scope on the path been wide enough: only for messages

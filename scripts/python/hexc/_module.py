@@ -423,7 +423,7 @@ def compile(*args: Any, **named: Any) -> Module:
     >>> compile("kernel k(A: f32[N]) { grid(1); let a = b; }")
     Traceback (most recent call last):
     ...
-    hexc.CompileError: <source>:1:40: error: there is no `b` here
+    hexc.CompileError: <source>:1:40: error: unknown name `b`
       kernel k(A: f32[N]) { grid(1); let a = b; }
                                              ^
     """

@@ -1,6 +1,6 @@
-# Kernels that test_triton.c runs on the simulator, as PTX that make-ptx compiles from them.
-# They are written for this test and use what users of Triton use: masks, loops that are pipelined,
-# dots, reductions, scans, atomics, bit tricks, device-made and host-made tensor descriptors.
+# Kernels that test_triton.c runs on the simulator, as PTX that make-ptx compiles from them. They are written for
+# this test and use common Triton features: masks, pipelined loops, dots, reductions, scans, atomics, bit
+# operations, and tensor descriptors created by the device and by the host.
 import triton
 import triton.language as tl
 
@@ -31,8 +31,8 @@ def matmul(a, b, c, m, n, k, sam, sbk, scm, BM: tl.constexpr, BN: tl.constexpr, 
     tl.store(c + i[:, None] * scm + j[None, :], acc.to(tl.float16), mask=(i[:, None] < m) & (j[None, :] < n))
 
 
-# Descriptors made by the host: each is a tensor map in the parameters.  A fixed number of blocks walks over
-# the tiles.
+# Descriptors created by the host: each is a tensor map in the parameters. A fixed number of blocks
+# iterates over the tiles.
 @triton.jit
 def matmul_tma(a, b, c, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     tiles_n = tl.cdiv(n, BN)
@@ -46,7 +46,7 @@ def matmul_tma(a, b, c, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.cons
         c.store([i, j], acc.to(tl.float16))
 
 
-# Descriptors made by the kernel in the scratch memory that the launcher gives.
+# Descriptors created by the kernel in the scratch memory of the launcher.
 @triton.jit
 def matmul_desc(a, b, c, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     da = tl.make_tensor_descriptor(a, [m, k], [k, 1], [BM, BK])
@@ -129,8 +129,8 @@ def attention(q, k, v, o, scale, heads_stride, n, CAUSAL: tl.constexpr, BM: tl.c
     tl.store(o + base + i[:, None] * D + d[None, :], acc.to(tl.float16), mask=i[:, None] < n)
 
 
-# c = a * dequantised w: eight 4-bit weights of a column in each 32-bit word, one scale and zero point for
-# GROUP rows of k.
+# c = a * dequantised w: eight 4-bit weights of a column per 32-bit word, one scale and zero
+# point for GROUP rows of k.
 @triton.jit
 def matmul_w4(a, w, s, z, c, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
               GROUP: tl.constexpr):
@@ -153,7 +153,7 @@ def _add(a, b):
     return a + b
 
 
-# Running sums, the place of the largest, a histogram, a sort and atomics: what is left of Triton's reductions.
+# Cumulative sums, argmax, a histogram, a sort and atomics: the remaining reductions of Triton.
 @triton.jit
 def scans(x, sums, best, sorted, bins, total, B: tl.constexpr):
     o = tl.program_id(0) * B + tl.arange(0, B)
@@ -166,7 +166,7 @@ def scans(x, sums, best, sorted, bins, total, B: tl.constexpr):
     tl.atomic_max(total + 1, tl.max(v, axis=0))
 
 
-# The counter-based random numbers of Triton, and sums that blocks add to under a lock.
+# Triton's counter-based random numbers, and sums that blocks update under a lock.
 @triton.jit
 def dropout(x, y, n, p, seed, lock, count, B: tl.constexpr):
     o = tl.program_id(0) * B + tl.arange(0, B)
