@@ -234,15 +234,15 @@ put_dot(Text *t, const DotChoice *c)
 static void
 put_plan(Text *t, const Solve *s, const SearchPlan *p)
 {
-	static const char *const store[STORE_WAYS] = { "", ", stores coalesced", ", stores traded" };
+	static const char *const store[STORE_WAYS] = { "", ", stores coalesced", ", stores exchanged" };
 
 	for (int i = 0; i < s->ndot; i++) {
 		text_printf(t, i ? "," : " dots");
 		put_dot(t, p->dot[i]);
 	}
 	text_printf(t, "%s%s%s%s%s", store[p->store], p->load == LOAD_COALESCED ? ", loads coalesced" : "",
-	            p->line == LINE_AS_IS ? ", lines as they are" : "",
-	            p->widen == NARROW_WORDS ? ", narrow loads by words" : "",
+	            p->line == LINE_AS_IS ? ", lines unchanged" : "",
+	            p->widen == NARROW_WORDS ? ", narrow loads in 32-bit words" : "",
 	            p->warp_major == WARPS_OUTER ? ", warps over outer dims" : "");
 	if (p->turned)
 		text_printf(t, ", narrow tiles along dim %d", p->turned);

@@ -16,7 +16,7 @@ check_tiles(Lower *l, const Stmt *s, const char *what, Operand x, Operand y, Spa
 		return false;
 	if (x.v.kind != VK_view || x.v.v->type.space != from || y.v.kind != VK_view ||
 	    y.v.v->type.space != to) {
-		diag_error(l->diag, s->src, "async %s copies from %s to %s, not from %s to %s", what,
+		diag_error(l->diag, s->src, "async %s is only supported from %s to %s, not from %s to %s", what,
 		           from == S_global ? "a slice of a tensor" : "a shared tile",
 		           to == S_global ? "a slice of a tensor" : "a shared tile",
 		           check_describe(l, &x.v), check_describe(l, &y.v));

@@ -1,4 +1,4 @@
-/* prelude.c - the functions of prelude.def and their texts. */
+/* prelude.c - finds the functions of prelude.def and their texts. */
 #include "hexc/prelude/prelude.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* prelude.h - functions that are written in the language itself: prelude.def. */
+/* prelude.h - declares the library functions that are written in the hexc language (prelude.def). */
 #ifndef HEXC_PRELUDE_H
 #define HEXC_PRELUDE_H
 #include "taskmap/support/support.h"
@@ -19,7 +19,7 @@ typedef struct Prelude {
 	const char *text;  /* fn name(...) { ... } */
 } Prelude;
 
-/* What is known of a function of its first argument beside its text. */
+/* Properties of a function in its first argument, for error bounds (KNOWN rows of prelude.def). */
 typedef struct PreludeKnown {
 	const char *name;
 	int form;  /* KnownForm of hexc/ir/ir.h */

@@ -47,7 +47,7 @@ refused() {
 		fail "$1: said is $(cat "$dir/$1.said")"
 }
 chmod 777 "$d"
-refused world 'warning: --cache: '"$d"' is not used: others than its owner may write it (mode 777)'
+refused world 'warning: --cache: '"$d"' is not used: it is writable by others than its owner (mode 777)'
 says 1 'is not used: it is writable by others than its owner (mode' cache list "$d"
 chmod 755 "$d"
 chmod 666 "$d"/*.hxc
@@ -60,9 +60,9 @@ if [ "$(id -u)" = 0 ]; then
 	cp "$dir/kept" "$(echo "$d"/*.hxc)"
 	chmod 644 "$d"/*.hxc
 	chown -R 12345 "$d"
-	refused foreign "$d"' is not used: it belongs to user 12345'
+	refused foreign "$d"' is not used: it is owned by user 12345'
 	chmod 777 "$d"
-	refused both 'it belongs to user 12345'
+	refused both 'it is owned by user 12345'
 	chown 0 "$d"
 	chmod 700 "$d"
 	emit foreign-entry

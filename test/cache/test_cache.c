@@ -586,7 +586,7 @@ TEST(what_others_may_write)
 		ck_assert_int_eq(chown(file, 0, (gid_t)-1), 0);
 		ck_assert_int_eq(chown(path, 12345, (gid_t)-1), 0);
 		ck_assert(!serves(path, &damaged));
-		ck_assert_msg(strstr(said, "is not used: it belongs to user 12345") != NULL, "%s", said);
+		ck_assert_msg(strstr(said, "is not used: it is owned by user 12345") != NULL, "%s", said);
 		ck_assert_int_eq(chown(path, 0, (gid_t)-1), 0);
 		ck_assert(serves(path, &damaged));
 	}

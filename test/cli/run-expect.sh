@@ -24,7 +24,7 @@ for exec in tile sim; do
 	s 3 'WRONG, 254 of 256 elements' --exec $exec --arg 'A=zeros[256]' --expect C=@"$dir/c.npy:0.4" --expect A=@"$dir/c.npy:9"
 	s 1 'dimension 0 of C is N = 128, but @' --exec $exec --arg 'A=zeros[128]' --expect C=@"$dir/c.npy"
 done
-s 2 '--expect takes a file, as in C=@FILE.npy:1e-3' --exec tile --arg 'A=zeros[128]' --expect C=zeros
+s 2 '--expect requires a file, as in C=@FILE.npy:1e-3' --exec tile --arg 'A=zeros[128]' --expect C=zeros
 s 2 "--expect: expected NAME=@FILE[:TOLERANCE] with the name of a tensor, got 'X=@c.npy'" --exec tile --arg 'A=zeros[128]' --expect X=@c.npy
 s 1 'none.npy:x' --exec tile --arg 'A=zeros[128]' --expect C=@"$dir/none.npy:x"
 exit $bad

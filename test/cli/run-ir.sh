@@ -43,13 +43,13 @@ cmp -s "$dir/a.ir" "$dir/ir/mask_bounds.ir" || fail 'hexc ir changes what it rea
 "$HEXC" ir "$dir/ir/mask_bounds.ir" --passes fold..dce --print-changed --print-after dce >/dev/null 2>"$dir/log"
 grep -q '^// softmax after merge_row_accesses: no change$' "$dir/log" && grep -q '^// softmax after dce$' "$dir/log" || fail "what changed: $(grep '^//' "$dir/log")"
 says 0 '.visible .entry softmax' ir "$dir/ir/insert_barriers.ir" --passes emit
-says 2 "there is no pass 'fould'" ir "$dir/ir/mask_bounds.ir" --passes fold,fould
+says 2 "unknown pass 'fould'" ir "$dir/ir/mask_bounds.ir" --passes fold,fould
 says 2 'fold runs before cse' ir "$dir/ir/mask_bounds.ir" --passes cse..fold
 says 2 'emit: the IR is after mask_bounds, but layouts exist only after infer' ir "$dir/ir/mask_bounds.ir" --passes emit
 says 2 'emit is the last pass; no pass can follow it' ir "$dir/ir/mask_bounds.ir" --passes emit,fold
 says 2 "'..fold' is empty: the IR is already after insert_barriers" ir "$dir/ir/insert_barriers.ir" --passes ..fold
 sed 's/after mask_bounds/after "no such"/' "$dir/ir/mask_bounds.ir" >"$dir/odd.ir"
-says 1 'comes after `no such`, and there is no such pass' ir "$dir/odd.ir"
+says 1 'is after the unknown pass `no such`' ir "$dir/odd.ir"
 says 2 'IR contains its constants; BN cannot be set here' run "$dir/ir/mask_bounds.ir" --exec tile --arg 'X=random(1)[5,300]' -D BN=64
 says 2 "--print-after: no pass 'fould'" ir "$dir/ir/mask_bounds.ir" --print-after dce,fould
 sed 's/= const value 0\.0/= const walue 0.0/' "$dir/ir/mask_bounds.ir" >"$dir/bad.ir"

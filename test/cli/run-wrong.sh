@@ -87,7 +87,7 @@ t 2 "unknown arch 'sm_99'; known: sm_75, sm_80" --emit-ptx "$add" --arch sm_99
 t 2 "-D: expected NAME=VALUE, got 'BN'" --emit-ptx "$add" -D BN
 t 2 "'big' is neither an integer nor an element type" --emit-ptx "$add" -DBN=big
 t 2 '-D BN given twice' --emit-ptx "$add" -D BN=128 -D BN=256
-t 2 "no pass 'nosuch'; there are parse, bounded, mark_reductions, mask_bounds" --emit-ptx "$add" --dump nosuch
+t 2 "unknown pass 'nosuch'; known: parse, bounded, mark_reductions, mask_bounds" --emit-ptx "$add" --dump nosuch
 t 2 "no pass 'all'" --emit-ptx "$add" --stop=all
 t 2 "--candidate: expected a number from 0, got '-1'" --emit-ptx "$add" --candidate=-1
 t 2 "--exec: expected tile, sim, gpu or auto, got 'cpu'" run "$add" --exec cpu

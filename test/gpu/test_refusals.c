@@ -57,7 +57,7 @@ TEST(devices)
 	NO_ARGUMENT(hexc_gpu_open(&none, 0, NULL, 1));
 	NO_ARGUMENT(hexc_gpu_adopt(NULL, NULL, why, sizeof why));
 	REFUSED(hexc_gpu_open(&none, HEXC_SIMULATOR(42), why, sizeof why), HEXC_E_DEVICE, why,
-	        "no arch is for compute capability 4.2");
+	        "no architecture for compute capability 4.2");
 	ck_assert_ptr_null(none);
 	ck_assert_int_eq(hexc_gpu_describe(NULL, &info), 0);
 	ck_assert_int_eq(hexc_gpu_runs(NULL, "sm_80"), 0);

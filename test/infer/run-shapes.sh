@@ -13,7 +13,7 @@ try() {
 	rc=$?
 	if [ $rc = 0 ]; then
 		ok=$((ok + 1))
-	elif [ $rc = 1 ] && grep -Eq 'error: .*(registers of a lane|shared memory|do not satisfy|divide)' "$dir/out"; then
+	elif [ $rc = 1 ] && grep -Eq 'error: .*(registers/thread|shared memory|do not satisfy|divide)' "$dir/out"; then
 		refused=$((refused + 1))
 	else
 		echo "status $rc: $*"

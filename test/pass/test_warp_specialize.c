@@ -218,14 +218,14 @@ static const struct {
 	  "        let rows = I[n :+ 16];\n        I[n :+ 16] = rows + 1;\n"
 	  "        let a: shared = A[rows, 0 :+ 64];\n"
 	  "        x += sum(f32(a), 1);\n    }\n    C[:, :] = x;\n}\n",
-	  "depends on what it computes" },
+	  "a copy's address depends on the loop's computation" },
 	{ "what is computed",
 	  "kernel r(A: f16[M, 64], C: out f32[16, 1])\n{\n    grid(1);\n"
 	  "    var x: register f32[16, 1] = 0;\n    var at = 0;\n"
 	  "    pipeline n in 0..M step 16 stages 3 {\n"
 	  "        let a: shared = A[at :+ 16, 0 :+ 64];\n"
 	  "        x += sum(f32(a), 1);\n        at = at + 16;\n    }\n    C[:, :] = x;\n}\n",
-	  "depends on what it computes" },
+	  "a copy's address depends on the loop's computation" },
 	{ "what is written",
 	  "kernel r(A: inout f32[M, 64])\n{\n    grid(1);\n"
 	  "    pipeline n in 0..M step 16 stages 3 {\n"

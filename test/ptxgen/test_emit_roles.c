@@ -232,7 +232,7 @@ step(const char *code)
 		"      copy %%21, %%31, %%33, %%8 async 2 lowering { access inst tma_load vec 1 "
 		"tensor_map 2 }\n"
 		"      mbarrier_arrive %%33, %%8 expect 1 arrive_count 1\n      yield\n    } else {\n"
-		"%s      mbar_wait %%33, %%8, %%8\n%s"
+		"%s      mbarrier_wait %%33, %%8, %%8\n%s"
 		"      store %%60, %%22 lowering { access inst st_global_64 vec 2 }\n"
 		"      yield\n    }\n    yield\n  }\n}\n",
 		strstr(code, "%32,") ? "      %32 = load %20 : reg f16[64, 64] "

@@ -63,7 +63,7 @@ TEST(safetensors_lies)
 		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]}}", -1, 2,
 		  "tensor a: its data end at byte" },
 		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]}}", -1, 6,
-		  "6 bytes of data, its tensors 4" },
+		  "6 bytes of data, but its tensors have 4" },
 		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[3],\"data_offsets\":[0,4]}}", -1, 4,
 		  "its shape of F16 needs 6" },
 		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[-1],\"data_offsets\":[0,4]}}", -1, 4,
@@ -84,7 +84,7 @@ TEST(safetensors_lies)
 		  -1, 10, "belong to no tensor" },
 		{ "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]},"
 		  "\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[4,8]}}",
-		  -1, 8, "two tensors are called a" },
+		  -1, 8, "two tensors are named a" },
 		{ "{\"__metadata__\":{\"x\":1}}", -1, 0,
 		  "__metadata__ x is not a string; write the file again" },
 		{ "{\"a\":{\"dtype\":\"F4\",\"shape\":[3],\"data_offsets\":[0,1]}}", -1, 1,
@@ -198,7 +198,7 @@ TEST(wrong_shapes)
 	     "multiple of such groups");
 	gptq("[2,16]", 64, "[2,4]", 32, 0, "the shape of l.scales does not match W[32, 64] in GPTQ-4: it "
 	                                   "is [2, 16], not [2, 32]");
-	gptq("[2,32]", 128, "[4,4]", 64, 0, "l.qzeros does not go with W[32, 64] in GPTQ-4: it is [4, "
+	gptq("[2,32]", 128, "[4,4]", 64, 0, "l.qzeros does not match W[32, 64] in GPTQ-4: it is [4, "
 					    "4], not [2, 4]");
 	gptq("[32,2]", 128, "[2,4]", 32, 0,
 	     "the dims of l.scales, [32, 2], are swapped: in GPTQ-4 it is [2, 32]");
@@ -354,7 +354,7 @@ TEST(gguf_lies)
 		put(&g, 4, 4);
 		put(&g, 1, 4);
 	}
-	refused(g.at, g.n, "two metadata entries are called key");
+	refused(g.at, g.n, "two metadata entries are named key");
 	head(&g, 3, 1, 0);
 	tensor(&g, "a", 64, 2, UINT64_MAX - 31);
 	data(&g, 100);
@@ -388,7 +388,7 @@ TEST(gguf_lies)
 	tensor(&g, "a", 32, 2, 0);
 	tensor(&g, "a", 32, 2, 32);
 	data(&g, 100);
-	refused(g.at, g.n, "two tensors are called a");
+	refused(g.at, g.n, "two tensors are named a");
 	head(&g, 3, 1, 0);
 	string(&g, "a");
 	put(&g, 9, 4);
@@ -457,11 +457,11 @@ TEST(gguf_unknown)
 	ck_assert_int_eq(hexc_weight_load(&w, f, "a", NULL, why, sizeof why), HEXC_E_FILE);
 	ck_assert_str_eq(why, "tensor a is type 99, which is not a supported format of quantized weights");
 	ck_assert_int_eq(hexc_weight_load(&w, f, "b", NULL, why, sizeof why), HEXC_E_FILE);
-	ck_assert_ptr_nonnull(strstr(why, "b is IQ1_S, which has codes that name points of a codebook"));
+	ck_assert_ptr_nonnull(strstr(why, "b is IQ1_S, which uses a codebook format, which is not supported"));
 	ck_assert_ptr_nonnull(strstr(why, "; quantize it to IQ4_XS, Q4_K or another format that hexc "
 	                                  "supports"));
 	ck_assert_int_eq(hexc_weight_load(&w, f, "c", NULL, why, sizeof why), HEXC_E_FILE);
-	ck_assert_ptr_nonnull(strstr(why, "there is no weight c"));
+	ck_assert_ptr_nonnull(strstr(why, "no weight c"));
 	hexc_file_close(f);
 	free(copy);
 }

@@ -236,7 +236,7 @@ TEST(refusals)
 	ck_assert_str_eq(why, "unknown format Q4_9");
 	ck_assert_int_eq(hexc_weight_quantize(&w, "Q4_K", x, N, 128, 0, NULL, why, sizeof why),
 	                 HEXC_E_INVALID);
-	ck_assert_ptr_nonnull(strstr(why, "128 inputs are no whole number of groups of 256"));
+	ck_assert_ptr_nonnull(strstr(why, "128 inputs are not a multiple of the group size 256"));
 	ck_assert_int_eq(hexc_weight_quantize(&w, "Marlin-4", x, 48, K, 0, NULL, why, sizeof why),
 	                 HEXC_E_INVALID);
 	ck_assert_ptr_nonnull(strstr(why, "requires outputs in multiples of 64 and inputs in multiples of"));

@@ -89,8 +89,7 @@ verify_counts(Verify *v, const Op *o)
 	if (o->nin < 0 || o->nout < 0 || (info->nin != V && info->nin != o->nin))
 		return verify_error(v, o, arena_printf(a, "%d operands; expected %d", o->nin, info->nin));
 	if (info->nout != V && info->nout != o->nout)
-		return verify_error(v, o, arena_printf(a, "%d results; expected %d",
-		                                       o->nout, info->nout));
+		return verify_error(v, o, arena_printf(a, "%d results; expected %d", o->nout, info->nout));
 	for (int r = 0; r < 2; r++) {
 		if ((o->blk[r] != NULL) != (r < nblk))
 			return verify_error(v, o, "wrong number of regions");

@@ -337,9 +337,10 @@ class View:
 # ------------------------------------------------------------------------------------------------
 
 # ops without effect in sequential execution: all work of blocks and warps has one order
-ORDER = frozenset("commit wait barrier wg_fence wg_commit wg_wait proxy grid_wait grid_next print assert".split())
+ORDER = frozenset("async_commit async_wait barrier wgmma_fence wgmma_commit wgmma_wait fence_proxy_async grid_dependency_wait"
+                  " grid_launch_dependents print assert".split())
 # ops inserted by passes after the one that adds bounds to a kernel
-LATER = frozenset("pack unpack ahead begun".split())
+LATER = frozenset("pack unpack fragment_prefetch prefetched".split())
 UPDATES = ("", "add", "max", "min", "and", "or", "xor")
 UNARY: dict[str, Callable[[Any, Array], Array]] = {
     "neg": lambda xp, x: -x, "abs": lambda xp, x: xp.abs(x), "exp": lambda xp, x: xp.exp(x), "exp2": lambda xp, x: xp.exp2(x),
@@ -681,11 +682,11 @@ class Machine:
         else:
             self.out(op, (self.block % x, self.block // x % y, self.block // (x * y))[axis])
 
-    def op_has_block(self, op: Op) -> None:
+    def op_block_in_grid(self, op: Op) -> None:
         at, extent, _ = self.number(op)
         self.out(op, (at[0] < extent[0]) & (at[1] < extent[1]) & (at[2] < extent[2]))
 
-    def op_launched(self, op: Op) -> None:
+    def op_linear_block_id(self, op: Op) -> None:
         self.out(op, np.array([self.total]) if op.at("all") else self.block)
 
     # -- data movement
@@ -693,7 +694,7 @@ class Machine:
     def same(self, op: Op) -> None:
         self.out(op, self.env[op.ins[0]])
 
-    op_pin = op_relayout = op_convert = same
+    op_pin = op_relabel_layout = op_convert_layout = same
 
     def op_broadcast(self, op: Op) -> None:
         self.out(op, self.env[op.ins[0]])
@@ -732,7 +733,7 @@ class Machine:
         t = op.types[0]
         d, by = op.at("dim"), op.at("by")
         x = self.full(self.env[op.ins[0]], t.shape)
-        entry = self.lift(self.constant(t.dtype, op.fimm, op.at("entry"), len(t.shape)), self.xp)
+        entry = self.lift(self.constant(t.dtype, op.fimm, op.at("fill_in"), len(t.shape)), self.xp)
         shape = list(x.shape)
         shape[1 + d] = by
         self.out(op, self.xp.concat([self.xp.expand(entry, tuple(shape)), x[(slice(None),) * (1 + d) + (slice(0, t.shape[d] - by),)]], 1 + d))
@@ -843,7 +844,7 @@ class Machine:
         for i in range(2):
             x = self.env[op.ins[i]]
             x = self.load(x) if isinstance(x, View) else self.full(x, self.types[op.ins[i]].shape)
-            found.append(self.xp.permute(x, (0, 2, 1)) if op.at("turned") >> i & 1 else x)
+            found.append(self.xp.permute(x, (0, 2, 1)) if op.at("transposed") >> i & 1 else x)
         c = self.tile(self.env[op.ins[2]])
         if len(op.ins) == 4:
             on = self.tile(self.env[op.ins[3]])
@@ -956,7 +957,7 @@ class Machine:
     def op_load(self, op: Op) -> None:
         v = self.env[op.ins[0]]
         x = self.load(v)
-        if op.at("outside") == 1:
+        if op.at("oob_fill") == 1:
             raise NoReference("a load that fills")
         self.out(op, x)
 
@@ -1024,7 +1025,7 @@ class Machine:
     def op_for(self, op: Op) -> None:
         lo, hi, step = (self.uniform(i) for i in op.ins[:3])
         carried = [self.env[i] for i in op.ins[3:]]
-        body, early = op.blocks[0], op.at("early")
+        body, early = op.blocks[0], op.at("breaks")
         names = [i for i, _ in body.args]
         if lo is None or hi is None or step is None or early:
             carried = self.ragged(op, carried, names, early)
@@ -1088,7 +1089,7 @@ class Machine:
 
     # -- roles
 
-    def op_mbar(self, op: Op) -> None:
+    def op_mbarrier(self, op: Op) -> None:
         self.bars[op.outs[0]] = {"arrivals": op.at("arrivals"), "here": [0] * op.types[0].shape[0], "phase": [0] * op.types[0].shape[0]}
         self.env[op.outs[0]] = op.outs[0]
 
@@ -1098,7 +1099,7 @@ class Machine:
             raise NoReference("roles whose blocks take different turns")
         return self.bars[self.env[op.ins[0]]], n
 
-    def op_mbar_arrive(self, op: Op) -> None:
+    def op_mbarrier_arrive(self, op: Op) -> None:
         b, n = self.slot(op)
         b["here"][n] += 1
         self.moved = True
@@ -1106,7 +1107,7 @@ class Machine:
             b["here"][n] = 0
             b["phase"][n] += 1
 
-    def op_mbar_wait(self, op: Op) -> None:
+    def op_mbarrier_wait(self, op: Op) -> None:
         b, n = self.slot(op)
         phase = self.uniform(op.ins[2])
         if phase is None:
@@ -1120,7 +1121,7 @@ class Machine:
 
     moved = False
 
-    def op_team(self, op: Op) -> None:
+    def op_consumer_group_id(self, op: Op) -> None:
         self.out(op, np.array([self.team]))
 
     def op_roles(self, op: Op) -> None:
@@ -1276,7 +1277,7 @@ def _run(kernel: Kernel, xp: Any, tensors: Mapping[str, Array], numbers: Mapping
     x, y, z = ([int(first.uniform(i) or 0) for i in yields] + [1, 1])[:3]
     memories = _memories(kernel, xp, tensors, bounds, env)
     total, each = x * y * z, max(1, elements // _largest(kernel.body))
-    shares = _has(kernel.body, lambda op: op.code in ("launched", "has_block") or op.code == "store" and op.at("update") != 0
+    shares = _has(kernel.body, lambda op: op.code in ("linear_block_id", "block_in_grid") or op.code == "store" and op.at("update") != 0
                   and not op.types and types[op.ins[1]].space == "global" and not _of_doubt(kernel, op))
     starts = list(range(0, total, each))
     if math.isfinite(seconds) and len(starts) > 2:  # the first, the last, then those between
