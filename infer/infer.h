@@ -30,7 +30,7 @@ double infer_cycles_with(const Candidates *c, int i, int registers, int *togethe
  * ..." */
 const char *infer_describe(const Candidates *c, int i);
 
-/* ---- iteration_counts.c -------------------------------------------------------------------------------------- */
+/* ---- iteration_counts.c ----------------------------------------------------------------------------- */
 /* A loop of solution i with an unknown trip count. */
 typedef struct LoopTurns {
 	int in;                     /* index of the enclosing loop, which precedes it in the list; -1: none */
@@ -65,13 +65,13 @@ bool warps_may_grow(const Kernel *k);
  * more than available; 0: more warps would not help. */
 int warps_more(const Kernel *k, int warps, int64_t need);
 
-/* ---- skinny_dot_choice.c --------------------------------------------------------------------------------------- */
+/* ---- skinny_dot_choice.c ---------------------------------------------------------------------------- */
 /* Does k have skinny dots?  *all: does it have no others? */
 bool kernel_is_thin(const Kernel *k, bool *all);
 /* Marks the skinny dots of k with lowering `way`, before the per-variant passes. */
 void kernel_make_thin(Kernel *k, SkinnyDotKind way);
 
-/* ---- schedule_choice.c ---------------------------------------------------------------------------------- */
+/* ---- schedule_choice.c ------------------------------------------------------------------------------ */
 /* Returns how many schedules a search should try, at least one: multistage first.  The list is constant. */
 int schedules_tried(const Kernel *k, const Schedule **schedules);
 /* Returns the reason why a warp-specialized kernel, before pass infer, need not be searched, as multistage

@@ -23,7 +23,8 @@ multiplies_in_pipeline(const Kernel *k)
 int
 schedules_tried(const Kernel *k, const Schedule **schedules)
 {
-	static const Schedule all[SCHEDULES] = { SCHEDULE_MULTISTAGE, SCHEDULE_WARP_SPECIALIZED, SCHEDULE_TEAMS };
+	static const Schedule all[SCHEDULES] = { SCHEDULE_MULTISTAGE, SCHEDULE_WARP_SPECIALIZED,
+						 SCHEDULE_TEAMS };
 	unsigned has = k->unit->target->features;
 
 	*schedules = all;

@@ -17,7 +17,7 @@ LayoutSolution *solve_plan(Solve *s, const SearchPlan *plan);
 /* Releases s->sol, which is not used: the next plan's tables are written there. */
 void solution_drop(Solve *s);
 
-/* ---- select_instructions.c ------------------------------------------------------------------------------------- */
+/* ---- select_instructions.c -------------------------------------------------------------------------- */
 /* Selects the instruction of every load, store and copy, and the address layout of every alloc. */
 bool select_memory(Solve *s);
 
@@ -48,7 +48,7 @@ void solution_apply(Solve *s, const LayoutSolution *sol); /* writes sol into the
 Op *convert_place(Op *o, const Val *v, const Lowering *how);
 Op *result_place(const Op *o);
 
-/* ---- smem_estimate.c --------------------------------------------------------------------------------------- */
+/* ---- smem_estimate.c -------------------------------------------------------------------------------- */
 /* Bytes of shared memory per block under s->sol. */
 int64_t solution_smem(Solve *s);
 /* Reports that sol needs more shared memory than available. */

@@ -37,7 +37,8 @@ add_op(const Solve *s, Scratch *t, Op *o)
 	append_scratch(t, o, false, sol->lowering[o->id]);
 	for (int j = 0; j < o->nin; j++)
 		if (sol->conv[o->id][j] && is_reg(o->in[j]))
-			append_scratch(t, convert_place(o, o->in[j], sol->conv[o->id][j]), true, sol->conv[o->id][j]);
+			append_scratch(t, convert_place(o, o->in[j], sol->conv[o->id][j]), true,
+				       sol->conv[o->id][j]);
 	for (int j = 0; j < o->nout; j++)
 		if (sol->made[o->id][j])
 			append_scratch(t, result_place(o), true, sol->mconv[o->id][j]);

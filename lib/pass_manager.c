@@ -235,7 +235,8 @@ keep_pictures(CompileJob *j, ModKernel *mk, Kernel *k)
 static bool
 is_pass_enabled(const CompileJob *j, int p, bool asked)
 {
-	return asked || passes[p].when != PASS_ON_REQUEST || (j->ctx->opt.o.flags & (HEXC_PROVE | HEXC_PARANOID));
+	return asked || passes[p].when != PASS_ON_REQUEST ||
+	       (j->ctx->opt.o.flags & (HEXC_PROVE | HEXC_PARANOID));
 }
 
 /* Runs row p on kernel i. */
@@ -337,7 +338,8 @@ asks_for_cluster(const CompileJob *j)
 static int
 schedules(const CompileJob *j, const Kernel *k, const Schedule **out)
 {
-	static const Schedule each[SCHEDULES] = { SCHEDULE_MULTISTAGE, SCHEDULE_WARP_SPECIALIZED, SCHEDULE_TEAMS };
+	static const Schedule each[SCHEDULES] = { SCHEDULE_MULTISTAGE, SCHEDULE_WARP_SPECIALIZED,
+						  SCHEDULE_TEAMS };
 
 	if (kernel_roles(k) || (!j->ctx->opt.o.schedule && !asks_for_cluster(j)))
 		return schedules_tried(k, out);

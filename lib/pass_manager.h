@@ -34,7 +34,7 @@ bool job_parse(CompileJob *j);
 /* Emits the module's PTX. */
 void job_emit(CompileJob *j);
 
-/* ---- pass_manager.c --------------------------------------------------------------------------------------- */
+/* ---- pass_manager.c --------------------------------------------------------------------------------- */
 
 /* Rows of passes.def. */
 enum {

@@ -58,7 +58,8 @@ frag_init(Codegen *g, OperandFragment *f, const DotPlan *p, int operand, DType d
 /* Returns the word of `v` that is word i of the fragment at position (row, col) of a batch; by0[] and
  * by1[]: the indices of both dims by position. */
 static int
-frag_word(Codegen *g, const OperandFragment *f, Val *v, int i, int64_t batch, int64_t row, int64_t col, const int64_t *by0,
+frag_word(Codegen *g, const OperandFragment *f, Val *v, int i, int64_t batch, int64_t row, int64_t col,
+	  const int64_t *by0,
           const int64_t *by1)
 {
 	Coord p = { { 0 } };

@@ -23,7 +23,7 @@ void gen_enter(Codegen *g, Block *b); /* before a region: forces what its ops us
 
 void emit_block_barrier(Codegen *g); /* of the role's threads, in one */
 
-/* ---- dot.c, register_remap.c, for prefetch_fragments.c --------------------------------------------------------------- */
+/* ---- dot.c, register_remap.c, for prefetch_fragments.c ---------------------------------------------- */
 
 /* Marks the words of operand i that the first step of dot o reads. */
 void dot_first_words(Codegen *g, Op *o, int operand, bool *word);

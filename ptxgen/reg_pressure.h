@@ -8,7 +8,7 @@ typedef struct Pressure {
 	int live; /* maximum of values live at the same time, in text order */
 	int least; /* the same in a better order, if the former exceeds the limit */
 	int limit; /* registers/thread available there */
-	int used; /* estimate of what ptxas uses for the entry; 0: the register count at the launch of roles */
+	int used; /* estimate of what ptxas uses for the entry; 0: the count at the launch of roles */
 	int64_t work; /* cost of the estimation: statements and values, once per visit */
 } Pressure;
 
@@ -129,7 +129,7 @@ typedef struct Heap {
 void heap_push(Arena *a, Heap *h, int64_t key, int what);
 void heap_pop(Heap *h);
 
-/* ---- reg_pressure_bottom_up.c, reg_pressure_top_down.c -------------------------------------------------------- */
+/* ---- reg_pressure_bottom_up.c, reg_pressure_top_down.c ---------------------------------------------- */
 
 /* Returns the register pressure, in halves, of the steps in an order that minimizes it. Afterwards s->live
  * is the liveness before the first step. */

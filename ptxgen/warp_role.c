@@ -74,7 +74,8 @@ is_single(Block *b)
 	for (Op *o = walk_first(&w, b); o; o = walk_next(&w)) {
 		bool box = o->code == O_copy && instr_is_box(instr_of(o->lowering));
 		bool flow = o->code == O_for || o->code == O_if || o->code == O_yield;
-		bool once = o->code == O_mbarrier_wait || o->code == O_grid_dependency_wait || o->code == O_grid_launch_dependents;
+		bool once = o->code == O_mbarrier_wait || o->code == O_grid_dependency_wait ||
+		            o->code == O_grid_launch_dependents;
 
 		if (o->code == O_mbarrier_arrive)
 			once = IMM(o, arrive_count) == 1 && !IMM(o, cluster);

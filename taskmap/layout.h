@@ -152,7 +152,7 @@ bool layout_swizzle_matters(const Layout *l);       /* false: the swizzle change
 bool layout_in_range(const Layout *l);
 #define LAYOUT_FAR ((int64_t)1 << 60)
 
-/* ---- text (print_parse.c) -------------------------------------------------------------------------------- */
+/* ---- text (print_parse.c) --------------------------------------------------------------------------- */
 
 const char *axis_name(Axis a);
 /* Prints CuTe notation if every iter is on mem, else iters as stride@axis:
@@ -237,7 +237,7 @@ bool layout_equal_threads(const Layout *a, const Layout *b);
 bool layout_identical(const Layout *a, const Layout *b);
 uint64_t layout_hash(const Layout *l);
 
-/* ---- register numbers (axis_strides.c) -------------------------------------------------------------------- */
+/* ---- register numbers (axis_strides.c) -------------------------------------------------------------- */
 
 /* Renumbers registers: reg strides become compact in the order of the iters (dim order[0] first, fastest iter
  * first), except for stride-0 ones. */
@@ -272,7 +272,8 @@ bool layout_slice(Layout *out, const Layout *l, int dim, int64_t extent);
  * straddle a new dim that it does not divide, or the sizes differ. */
 bool layout_reshape(Layout *out, const Layout *l, int ndim, const int64_t *shape);
 
-/* ---- task mappings (task_mapping.c) -------------------------------------------------------------------------
+/* ---- task mappings (task_mapping.c)
+ * -------------------------------------------------------------------------
  *
  * A task mapping is built from the inside out, as Hidet's product of spatial(..) and repeat(..) read from the
  * right: each step repeats the mapping so far n times along one dim.  Workers (lanes, warps) and times

@@ -22,7 +22,7 @@ void facts_drop(Kernel *k);
 /* Does a gathered view select no element twice? Returns false if unknown. */
 bool view_names_once(const Op *view);
 
-/* ---- views (view_bounds.c) ----------------------------------------------------------------------------------- */
+/* ---- views (view_bounds.c) -------------------------------------------------------------------------- */
 
 /* Is dim d of this view in bounds of its tensor, up to view_within, whenever the op runs? d is a view dim:
  * dropped dims are not counted. Returns false if unknown. An alloc is in bounds. */

@@ -1,4 +1,5 @@
-/* op_page.c - reads the arguments, constants, limits, placeholders and kernel table that the program text of an
+/* op_page.c - reads the arguments, constants, limits, placeholders and kernel table that the program text
+ * of an
  * operator declares (hexc-op(5)). */
 #include "hexc/cli/op_page.h"
 #include <ctype.h>

@@ -1,4 +1,5 @@
-/* ops.c - implements hexc ops: lists the operators of hexc_ops.h, or prints what one declares (op_page.h), as text
+/* ops.c - implements hexc ops: lists the operators of hexc_ops.h, or prints what one declares
+ * (op_page.h), as text
  * or JSON. */
 #include "hexc/cli/base/json.h"
 #include "hexc/cli/op_page.h"

@@ -22,7 +22,8 @@ trouble(const GpuLaunch *l, int code)
 	const char *why = hexc_gpu_why(l->g);
 
 	if (code == HEXC_E_FAULT)
-		return cli_error(EXIT_WRONG, "kernel failed on the GPU: %s; rerun with --exec=sim to locate the fault",
+		return cli_error(EXIT_WRONG, "kernel failed on the GPU: %s; rerun with --exec=sim to "
+					     "locate the fault",
 		                 why);
 	return cli_error(code == HEXC_E_ARGS ? EXIT_INPUT : EXIT_TROUBLE, "GPU: %s",
 	                *why ? why : hexc_strerror(code));

@@ -121,7 +121,8 @@ check_behind(Cli *c, const SimLaunch *l, const Args *a)
 			return cli_error(EXIT_TROUBLE, "%s cannot be read", a->t[i].info.name);
 		for (size_t k = 0; k < n; k++)
 			if (word[k] != BEHIND)
-				return cli_error(EXIT_WRONG, "out-of-bounds write: byte %zu past the end of %s changed", k,
+				return cli_error(EXIT_WRONG,
+						"out-of-bounds write: byte %zu past the end of %s changed", k,
 				                 a->t[i].info.name);
 	}
 	return 0;

@@ -208,8 +208,9 @@ read_named(SimJob *j, const char *text)
 	a->name = cli_strndup(j->c, text, n);
 	if (!n || !text[n] || strcspn(a->name, " ,{}+") != n || cli_int(a->name, &number) ||
 	    strcmp(a->name, "null") == 0 || sim_find_buffer(j, a->name))
-		return cli_error(EXIT_USAGE, "--buffer '%s': expected a new NAME (not a number, not "
-		                             "null)=@FILE.npy or zeros:TYPE:COUNT", text);
+		return cli_error(EXIT_USAGE, "--buffer '%s': expected NAME=@FILE.npy or "
+					     "NAME=zeros:TYPE:COUNT, "
+		                             "where NAME is new, not a number and not null", text);
 	a->text = text + n + 1;
 	status = sim_read_buffer(j, a, 0);
 	j->nbuffer++;

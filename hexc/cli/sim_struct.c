@@ -74,7 +74,8 @@ field(StructBytes *b)
 	int status;
 
 	if (!*b->s || *b->s == ',' || *b->s == '}')
-		return cli_error(EXIT_USAGE, "--arg '%s': missing value after '%s' (as in f32 1.0 or ptr A)", b->a->text, type);
+		return cli_error(EXIT_USAGE, "--arg '%s': missing value after '%s' (as in f32 1.0 or ptr "
+					     "A)", b->a->text, type);
 	do {
 		const char *w = word(b);
 		status = ptr ? pointer(b, w) : sim_scalar(b->a->text, type, w, value, &size);

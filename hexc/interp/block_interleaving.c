@@ -186,7 +186,8 @@ no_room(Interleaving *t, Seat **at)
 {
 	*at = t->held[0];
 	return interp_error(&(*at)->it, INTERP_E_LIMIT, (*at)->it.loop,
-	                    "%d blocks wait for later ones, but there is not enough memory to run more of the "
+	                    "%d blocks wait for later ones, but there is not enough memory to run more of "
+			    "the "
 	                    "%" PRId64 " blocks concurrently",
 	                    t->n, t->blocks);
 }

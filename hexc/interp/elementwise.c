@@ -297,7 +297,8 @@ bitcast_n(DType to, DType from, const InterpValue *r, const InterpValue *a)
 }
 
 static bool
-fma_n(const Interp *it, DType d, const InterpValue *r, const InterpValue *a, const InterpValue *b, const InterpValue *c)
+fma_n(const Interp *it, DType d, const InterpValue *r, const InterpValue *a, const InterpValue *b,
+      const InterpValue *c)
 {
 	for (int64_t j = 0; j < r->n; j++) {
 		if (dtype_is_float(d) && it->opt.noise) {

@@ -232,7 +232,8 @@ Barriers *interp_barrier(Interp *it, const Op *o, int64_t *which);
 /* Lands the copies of an mbarrier phase that has just completed. */
 bool interp_land_phase(Interp *it, Barriers *b, int64_t which);
 /* Records that op o reads x, the contents of view v, until a group committed in r is waited for. */
-void interp_reading(Interp *it, ReadingList *r, const Op *o, const View *v, const Type *t, const InterpValue *x);
+void interp_reading(Interp *it, ReadingList *r, const Op *o, const View *v, const Type *t,
+		    const InterpValue *x);
 /* All but the latest `pending` groups complete (-1: all do): checks that the memory they read is
  * unchanged. */
 bool interp_read_done(Interp *it, ReadingList *r, int64_t pending);

@@ -29,7 +29,8 @@ check_order(Interp *it, const Op *o, const int64_t *p, int64_t group)
 }
 
 bool
-interp_sparse_expand(Interp *it, const Op *o, const Val *values, const Val *positions, int dim, const InterpValue *r)
+interp_sparse_expand(Interp *it, const Op *o, const Val *values, const Val *positions, int dim,
+		     const InterpValue *r)
 {
 	const Type *t = &values->type;
 	const InterpValue *v = slot_of(it, values), *at = slot_of(it, positions);

@@ -258,7 +258,8 @@ outside(const Op *o, DType d, InterpValue *val, int64_t at, int64_t end)
 }
 
 static bool
-read_shared(Interp *it, const Op *o, const Shared *s, const ViewRow *row, InterpValue *val, int64_t at, int64_t n)
+read_shared(Interp *it, const Op *o, const Shared *s, const ViewRow *row, InterpValue *val, int64_t at,
+	    int64_t n)
 {
 	for (int64_t j = 0; j < row->hi; j++) {
 		int64_t from = row->at + j * row->stride;
@@ -300,7 +301,8 @@ looked(Interp *it, const Op *o, const Param *p, int64_t at)
 }
 
 static bool
-read_global(Interp *it, const Op *o, const View *v, const ViewRow *row, InterpValue *val, int64_t at, int64_t n)
+read_global(Interp *it, const Op *o, const View *v, const ViewRow *row, InterpValue *val, int64_t at,
+	    int64_t n)
 {
 	DType d = v->param->val->type.dtype;
 	const InterpArg *arg = arg_of(it, v);
@@ -362,7 +364,8 @@ update_shared(Interp *it, const Op *o, Shared *s, int64_t to, const InterpValue 
 }
 
 static bool
-write_shared(Interp *it, const Op *o, Shared *s, const ViewRow *row, const InterpValue *val, int64_t at, bool async)
+write_shared(Interp *it, const Op *o, Shared *s, const ViewRow *row, const InterpValue *val,
+	     int64_t at, bool async)
 {
 	for (int64_t j = 0; j < row->hi; j++) {
 		int64_t to = row->at + j * row->stride;

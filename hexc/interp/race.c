@@ -7,7 +7,8 @@
  * allocate_smem a location is a byte of the block's shared memory, so that tiles sharing memory are checked
  * too; before, it is an element.
  *
- * Each role has a clock, and a vector clock of what it has learned about the others through mbarrier arrivals it
+* Each role has a clock, and a vector clock of what it has learned about the others through mbarrier
+ * arrivals it
  * waited for. An operation of one task is ordered before another task if that knows a later time. A copy with
  * an mbarrier is complete for tasks that have waited for its phase. The async proxy sees writes of threads
  * only after a proxy fence and a barrier. */

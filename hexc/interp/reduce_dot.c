@@ -129,7 +129,8 @@ scale_factor(Interp *it, const Op *o, int side, InterpValue *out)
 
 /* Returns the sum of magnitudes accumulated in each element of r, its initial value included. */
 static double *
-magnitudes(Interp *it, int64_t m, int64_t n, int64_t k, const InterpValue *r, const InterpValue *a, const InterpValue *b)
+magnitudes(Interp *it, int64_t m, int64_t n, int64_t k, const InterpValue *r, const InterpValue *a,
+	   const InterpValue *b)
 {
 	double *size = NEWN(&it->arena, double, r->n), *x = NEWN(&it->arena, double, a->n + b->n);
 	double *y = x + a->n;

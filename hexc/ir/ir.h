@@ -184,8 +184,10 @@ struct Op {
 	Block *parent;
 };
 
-/* The operand of that name: for_lo(o), store_value(o), mma_a(o); of a list, its i-th: for_init(o, i). o is one of the
- * ops that ops.def names; builds with the sanitizers check that. An operand is replaced by o->in[IN_for_lo] = v. */
+/* The operand of that name: for_lo(o), store_value(o), mma_a(o); of a list, its i-th: for_init(o, i). o
+ * is one of the
+ * ops that ops.def names; builds with the sanitizers check that. An operand is replaced by
+ * o->in[IN_for_lo] = v. */
 #ifdef HEXC_CHECKED
 void op_check(const Op *o, const OpCode *ops, size_t n, const char *name);
 #define OP_CHECK(o, name, ...)                                                                               \
@@ -552,7 +554,7 @@ const Op *arrival_copy(const Op *arrive, const Op *last);
 /* Returns the arrival that expects an mbarrier copy; NULL: none. */
 const Op *copy_arrival(const Op *copy);
 
-/* ---- what holds across roles (warp_role_rules.c) -------------------------------------------------------- */
+/* ---- what holds across roles (warp_role_rules.c) ---------------------------------------------------- */
 
 /* Checks the cooperation of warp roles and asynchronous MMAs in an otherwise well-formed kernel. Returns
  * NULL, or the violated rule with the op in *at. */
@@ -563,7 +565,7 @@ const char *role_rules(Kernel *k, const Op **at);
 enum { UNDER_WAY_MOST = 64 };
 const uint64_t *products_under_way(Kernel *k);
 
-/* ---- webs (wgmma_webs.c) -------------------------------------------------------------------------------- */
+/* ---- webs (wgmma_webs.c) ---------------------------------------------------------------------------- */
 
 /* Returns a web number by value id: register tiles defined by MMAs, loops and branches share one if they
  * share registers; others have 0. Invalidated when an op that reads or defines one is moved, created or
@@ -624,7 +626,7 @@ bool message_takes(DType d); /* can print take a scalar of that type without a c
 /* Run-time sizes are 0 .. SIZE_LIMIT; launches with others are rejected. */
 #define SIZE_LIMIT ((int64_t)1 << 40)
 
-/* ---- equal values (value_equal.c) ---------------------------------------------------------------------------- */
+/* ---- equal values (value_equal.c) ------------------------------------------------------------------- */
 
 /* Are both the same expression over the same values? Compares pure index arithmetic only, `depth` ops
  * deep. */
@@ -633,7 +635,7 @@ bool val_same(const Val *x, const Val *y, int depth);
  * equal. */
 bool val_same_way(const Val *a, const Val *b);
 
-/* ---- views (view.c) ------------------------------------------------------------------------------------------ */
+/* ---- views (view.c) --------------------------------------------------------------------------------- */
 
 /* Returns the stride, in elements of its dim d, between adjacent elements of the view. */
 int64_t view_step(const Op *view, int d);

@@ -54,4 +54,3 @@ val_same_way(const Val *a, const Val *b)
 
 	return same_value(a, b, &left);
 }
-

@@ -68,7 +68,8 @@ check_fits(Lower *l, const LoweredValue *c, DType d, Src src)
 		return false;
 	}
 	if (!flt && c->kind == VK_flt) {
-		diag_error(l->diag, src, "%s does not convert to integer type %s", check_describe(l, c), name);
+		diag_error(l->diag, src, "%s does not convert to integer type "
+					 "%s", check_describe(l, c), name);
 		return false;
 	}
 	if (pred)
@@ -84,7 +85,8 @@ check_fits(Lower *l, const LoweredValue *c, DType d, Src src)
 		return false;
 	}
 	if (dtype_info[d].codes == C_scale && const_double(c) < 0) {
-		diag_error(l->diag, src, "%s is out of range for unsigned type %s", check_describe(l, c), name);
+		diag_error(l->diag, src, "%s is out of range for unsigned type "
+					 "%s", check_describe(l, c), name);
 		return false;
 	}
 	/* a negative constant is a number, not the bits of a large u64 */

@@ -284,7 +284,7 @@ bool lower_has_fraction(const LoweredValue *v);
  * representable. */
 bool lower_plain(Lower *l, Operand *o, DType d);
 
-/* ---- lower_dot_accumulate.c ----------------------------------------------------------------------------- */
+/* ---- lower_dot_accumulate.c ------------------------------------------------------------------------- */
 
 /* Lowers x + y or x - y (op); a dot that is written as an operand is fused. */
 LoweredValue lower_sum(Lower *l, TileToken op, Src src, const Expr *x, const Expr *y);
@@ -393,7 +393,8 @@ void lower_check_fns(Unit *u, const File *file);
  * NULL if there is none. */
 const FnDecl *lower_find_fn(Lower *l, const char *name, Src src);
 /* Computes the `want` results of f for n arguments; returns false after a report. src: the call. */
-bool lower_fn_call(Lower *l, const FnDecl *f, Src src, int n, const LoweredValue *arg, int want, LoweredValue *out);
+bool lower_fn_call(Lower *l, const FnDecl *f, Src src, int n, const LoweredValue *arg, int want,
+		   LoweredValue *out);
 bool lower_fn_expr(Lower *l, const FnDecl *f, const Expr *e, int want, LoweredValue *out);
 /* Returns the n values of a call that returns several. */
 bool lower_fn_parts(Lower *l, const Expr *e, int n, LoweredValue *out);

@@ -16,13 +16,15 @@ check_tiles(Lower *l, const Stmt *s, const char *what, Operand x, Operand y, Spa
 		return false;
 	if (x.v.kind != VK_view || x.v.v->type.space != from || y.v.kind != VK_view ||
 	    y.v.v->type.space != to) {
-		diag_error(l->diag, s->src, "async %s is only supported from %s to %s, not from %s to %s", what,
+		diag_error(l->diag, s->src, "async %s is only supported from %s to %s, not from %s to "
+					    "%s", what,
 		           from == S_global ? "a slice of a tensor" : "a shared tile",
 		           to == S_global ? "a slice of a tensor" : "a shared tile",
 		           check_describe(l, &x.v), check_describe(l, &y.v));
 	} else if (view_gather_dim((from == S_shared ? x : y).v.v->def) >= 0) {
 		diag_error(l->diag, s->src,
-		           "async %s does not support indexed shared tiles; use a plain assignment, `%s = ...`",
+		           "async %s does not support indexed shared tiles; use a plain assignment, `%s = "
+			   "...`",
 		           what, check_text(l, y.e, "slice"));
 		return false;
 	} else {
@@ -201,7 +203,8 @@ lower_wait(Lower *l, const Stmt *s)
 		           (long long)n, (long long)most);
 		return;
 	}
-	o = op_new(l->b, NULL, s->wait_for == WAIT_DOTS ? O_wgmma_wait : O_async_wait, s->src, 0, NULL, 0, NULL);
+	o = op_new(l->b, NULL, s->wait_for == WAIT_DOTS ? O_wgmma_wait : O_async_wait, s->src, 0, NULL,
+		   0, NULL);
 	IMM_SET(o, pending, n);
 	if (s->wait_for == WAIT_STORES) {
 		IMM_SET(o, bulk, 1);

@@ -55,7 +55,8 @@ check_words(Lower *l, const Expr *e, const Val *tile)
 	if (tile->type.space != S_shared || bits >= 16 || n * bits % 32 == 0)
 		return true;
 	diag_error(l->diag, e->arg[0]->src,
-	           "`%s` on %s updates aligned 32-bit words; the extent of `%s` is %lld, must be a multiple of %d",
+	           "`%s` on %s updates aligned 32-bit words; the extent of `%s` is %lld, must be a "
+		   "multiple of %d",
 	           e->name, dtype_info[tile->type.dtype].name, name, (long long)n, 32 / bits);
 	return false;
 }

@@ -210,7 +210,8 @@ lower_bitcast(Lower *l, const Expr *e)
 		return value_none();
 	}
 	if (value_is_const(&x.v)) {
-		diag_error(l->diag, e->src, "%s is an untyped constant, which has no bit representation; give it a type, as in f32(%s)",
+		diag_error(l->diag, e->src, "%s is an untyped constant, which has no bit representation; "
+					    "give it a type, as in f32(%s)",
 		           check_describe(l, &x.v), check_text(l, x.e, "1"));
 		return value_none();
 	}

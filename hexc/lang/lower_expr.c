@@ -65,7 +65,8 @@ lower_name(Lower *l, const Expr *e)
 	}
 	if (s->val.kind == VK_mbar) {
 		diag_error(l->diag, e->src,
-		           "mbarrier array `%s` is only allowed in `await`, `arrive` and `async copy`, as `%s[s]`",
+		           "mbarrier array `%s` is only allowed in `await`, `arrive` and `async copy`, as "
+			   "`%s[s]`",
 		           e->name, e->name);
 		return value_none();
 	}

@@ -448,7 +448,8 @@ lower_leave(Lower *l, const Stmt *s)
 
 	if (bad || s->next) {
 		diag_error(l->diag, bad ? s->src : s->next->src,
-		           bad ? "`%s`: %s" : "unreachable statement after `%s`%s", word[s->kind], bad ? bad : "");
+		           bad ? "`%s`: %s" : "unreachable statement after `%s`%s", word[s->kind],
+		           bad ? bad : "");
 		return;
 	}
 	if (s->kind == ST_continue) {

@@ -190,7 +190,8 @@ declared_pack(Lower *l, const ParamDecl *d)
 		           d->name);
 	else if (d->out && (d->in || !d->pack))
 		diag_error(l->diag, d->pack_src,
-		           "packed output `%s` needs an explicit pack, `out packed(\"..\")`; or write it unpacked and call hexc_pack()",
+		           "packed output `%s` needs an explicit pack, `out packed(\"..\")`; or write it "
+			   "unpacked and call hexc_pack()",
 		           d->name);
 	else if (d->nstride)
 		diag_error(l->diag, d->stride_src, "`%s` is packed and cannot have strides", d->name);

@@ -82,7 +82,8 @@ right_axes(const Pin *p)
 				      "strides like 1@reg, 4@lane, 1@warp, and replication as +[4:1@lane]"
 				    : "shared tile has a memory layout; write strides as plain numbers");
 		if (it->extent > 1 && it->stride < 1)
-			return pin_error(p, "stride %lld maps several elements to one location; strides must be positive",
+			return pin_error(p, "stride %lld maps several elements to one location; strides "
+					    "must be positive",
 			                 (long long)it->stride);
 	}
 	for (int a = 0; a < AX_COUNT; a++)
@@ -194,7 +195,8 @@ memory_places(const Pin *p)
 		return pin_error(p, "Sw<%d,%d,%d> exceeds the %d lowest bits of an address", s.bits, s.base,
 		                 s.shift, SWIZZLE_MAX);
 	if (s.bits > 0 && s.shift < s.bits)
-		return pin_error(p, "Sw<%d,%d,%d>: source bits must lie above the target bits; use a shift of at least %d",
+		return pin_error(p, "Sw<%d,%d,%d>: source bits must lie above the target bits; use a shift "
+				    "of at least %d",
 		                 s.bits, s.base, s.shift, s.bits);
 	if (layout_cosize(l, AX_mem) > PLACES_MAX)
 		return pin_error(p, "element %s is at element %lld of memory, which exceeds shared memory; "
@@ -231,7 +233,8 @@ whole_bytes(const Pin *p)
 			                 l->swizzle.bits, l->swizzle.base, l->swizzle.shift,
 			                 dtype_info[p->t->dtype].name);
 	return least <= 1 ||
-	       pin_error(p, "element %s shares its byte with no contiguous element; sub-byte stores need %lld contiguous %s (a stride-1 mode)",
+	       pin_error(p, "element %s shares its byte with no contiguous element; sub-byte stores need "
+			    "%lld contiguous %s (a stride-1 mode)",
 	                 coord_text(p, 0), (long long)least, dtype_info[p->t->dtype].name);
 }
 

@@ -188,7 +188,8 @@ message_print(Lower *l, const Expr *e)
 	want = message_operands(s.text);
 	if (want != s.n) {
 		diag_error(l->diag, e->arg[0]->src,
-		           want < 0 ? "unmatched brace in format string; use {} for a value, {{ or }} for a brace"
+		           want < 0 ? "unmatched brace in format string; use {} for a value, {{ or }} for "
+				      "a brace"
 		                    : "format string has %d {} for %d values",
 		           want, s.n);
 		return;

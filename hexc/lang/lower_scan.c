@@ -59,7 +59,8 @@ lower_shift(Lower *l, const Expr *e)
 	if (e->narg == 4) {
 		in = lower_expr(l, e->arg[3]);
 		if (in.kind != VK_none && !value_is_const(&in))
-			diag_error(l->diag, e->arg[3]->src, "the fill value of `shift` must be a scalar, not %s",
+			diag_error(l->diag, e->arg[3]->src, "the fill value of `shift` must be a scalar, "
+							    "not %s",
 			           check_describe(l, &in));
 		if (!value_is_const(&in) || !check_fits(l, &in, x.v.v->type.dtype, e->arg[3]->src))
 			return value_none();
@@ -177,7 +178,8 @@ indices(Lower *l, const ScanLowering *s, Type t)
 
 /* out[i] = cond ? yes[i] : no[i]; cond NULL: yes[i]. */
 static void
-select_values(Lower *l, const ScanLowering *s, Val *cond, const LoweredValue *yes, const LoweredValue *no, LoweredValue *out)
+select_values(Lower *l, const ScanLowering *s, Val *cond, const LoweredValue *yes,
+	      const LoweredValue *no, LoweredValue *out)
 {
 	for (int i = 0; i < s->n; i++) {
 		Val *in[3] = { cond, yes[i].v, no[i].v };

@@ -92,7 +92,8 @@ slice_step(Lower *l, const Expr *e, const Slice *s, const Type *t, int64_t exten
 	}
 	if (*step > most / extent) {
 		diag_error(l->diag, s->step->src,
-		           "strided slice of %lld elements with step %lld spans more than %lld; use tensor strides instead",
+		           "strided slice of %lld elements with step %lld spans more than %lld; use tensor "
+			   "strides instead",
 		           (long long)extent, (long long)*step, (long long)most);
 		return false;
 	}
@@ -119,7 +120,8 @@ slice_all(Lower *l, const Expr *e, Src src, int d, const Type *t, Val **start, i
 
 /* Lowers dim d; `one`: the value of a single index. */
 static bool
-slice_dim(Lower *l, const Expr *e, int d, const LoweredValue *one, const Type *t, Val **start, int64_t *extent,
+slice_dim(Lower *l, const Expr *e, int d, const LoweredValue *one, const Type *t, Val **start,
+	  int64_t *extent,
           int64_t *step, bool *drop)
 {
 	const Slice *s = d < e->nslice ? &e->slice[d] : NULL;

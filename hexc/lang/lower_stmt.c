@@ -95,7 +95,8 @@ lower_find_var(Lower *l, const Expr *e)
 	} else if (s->kind == SY_var) {
 		return s;
 	} else if (s->kind == SY_tensor || s->val.kind == VK_view) {
-		diag_error(l->diag, e->src, "cannot assign to tensor `%s`; assign to a slice, as in %s[%s] = ...",
+		diag_error(l->diag, e->src, "cannot assign to tensor `%s`; assign to a slice, as in %s[%s] "
+					    "= ...",
 		           s->name, s->name, s->val.v->type.rank > 1 ? "i :+ 64, :" : "i :+ 64");
 	} else if (s->kind == SY_let) {
 		diag_error(l->diag, e->src, "cannot assign to `%s`; declare it with `var`", s->name);
@@ -202,7 +203,8 @@ assign_slice(Lower *l, const Stmt *s)
 
 	if (sym && value_is_tile(&sym->val))
 		diag_error(l->diag, s->target->src,
-		           "cannot assign to a slice of register tile `%s`; use `let %s: shared = ...` or assign the whole tile",
+		           "cannot assign to a slice of register tile `%s`; use `let %s: shared = ...` or "
+			   "assign the whole tile",
 		           sym->name, sym->name);
 	else
 		dst.v = lower_expr(l, s->target);

@@ -209,7 +209,8 @@ check_place(Lower *l, const Stmt *s)
 	for (const Op *o = l->b->first; o; o = o->next)
 		if (!op_is(o, F_PURE) && o->code != O_alloc && o->code != O_mbarrier) {
 			diag_error(l->diag, o->src,
-			           "only values, shared tiles and mbarriers may precede `roles`; move this into a role");
+			           "only values, shared tiles and mbarriers may precede `roles`; move this "
+				   "into a role");
 			return;
 		}
 }

@@ -317,7 +317,8 @@ parse_fn(TileParser *p)
 const FnDecl *
 parse_prelude(Unit *u, const char *text, Src at)
 {
-	TileParser p = { .arena = u->arena, .diag = u->diag, .text = text, .len = strlen(text), .prelude = true };
+	TileParser p = { .arena = u->arena, .diag = u->diag, .text = text, .len = strlen(text),
+			 .prelude = true };
 	Token *first = lex_all(u->arena, u->diag, text, p.len);
 	FnDecl *f;
 

@@ -229,7 +229,8 @@ check_shape(Lower *l, int rank, const int64_t *shape, Src src)
 	int64_t n = 1;
 
 	if (rank > RANK_MAX) {
-		diag_error(l->diag, src, "the tile has %d dimensions; at most %d are supported", rank, RANK_MAX);
+		diag_error(l->diag, src, "the tile has %d dimensions; at most %d are "
+					 "supported", rank, RANK_MAX);
 		return false;
 	}
 	for (int i = 0; i < rank; i++) {
@@ -252,11 +253,13 @@ check_mode(Lower *l, Mode least, Src src, const char *thing)
 		return true;
 	if (l->mode == MODE_CONST)
 		diag_error(l->diag, src,
-		           "%s is a run-time value, but %s must be a compile-time constant; use a `const` or `tune` parameter",
+		           "%s is a run-time value, but %s must be a compile-time constant; use a `const` "
+			   "or `tune` parameter",
 		           thing, l->what);
 	else
 		diag_error(l->diag, src,
-		           "%s is not allowed in %s, which is evaluated on the host from sizes and integer parameters",
+		           "%s is not allowed in %s, which is evaluated on the host from sizes and integer "
+			   "parameters",
 		           thing, l->what);
 	return false;
 }

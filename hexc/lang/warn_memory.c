@@ -280,7 +280,8 @@ check_strides(Kernel *k, const Param *p)
 		for (int e = d + 1; e < p->val->type.rank; e++)
 			if (strides_meet(p, d, e)) {
 				diag_warn(k->unit->diag, DW_strides, p->src,
-				          "output `%s` has aliasing elements: strides of dimensions %d and %d overlap",
+				          "output `%s` has aliasing elements: strides of dimensions %d and "
+					  "%d overlap",
 				          p->name, d, e);
 				return;
 			}

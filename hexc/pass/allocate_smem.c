@@ -103,10 +103,11 @@ add_tile(Smem *s, Op *o)
 
 	align = IMM(o, align) > align ? IMM(o, align) : align;
 	add_item(s, (SmemBuffer){ .op = o,
-	                    .bytes = tile_bytes(&v->type, s->plan ? s->plan->layout[v->id] : v->type.layout),
-	                    .align = align > ALIGN_MIN ? align : ALIGN_MIN,
-	                    .from = INT64_MAX,
-	                    .to = -1 });
+	                          .bytes = tile_bytes(&v->type, s->plan ? s->plan->layout[v->id]
+	                                                                : v->type.layout),
+	                          .align = align > ALIGN_MIN ? align : ALIGN_MIN,
+	                          .from = INT64_MAX,
+	                          .to = -1 });
 }
 
 static void
@@ -115,11 +116,11 @@ add_scratch(Smem *s, const SmemScratch *x)
 	int64_t at = s->at[x->op->id] - (x->before ? STEP / 2 : 0);
 
 	add_item(s, (SmemBuffer){ .op = x->op,
-	                    .before = x->before,
-	                    .bytes = x->bytes,
-	                    .align = ALIGN_MIN,
-	                    .from = at,
-	                    .to = at });
+	                          .before = x->before,
+	                          .bytes = x->bytes,
+	                          .align = ALIGN_MIN,
+	                          .from = at,
+	                          .to = at });
 }
 
 static void
@@ -130,9 +131,9 @@ number_block(Smem *s, Block *b)
 		s->pos += STEP;
 		if (o->code == O_mbarrier)
 			add_item(s, (SmemBuffer){ .op = o,
-			                    .bytes = o->out[0]->type.shape[0] * MBAR_BYTES,
-			                    .align = ALIGN_MIN,
-			                    .to = INT64_MAX });
+			                          .bytes = o->out[0]->type.shape[0] * MBAR_BYTES,
+			                          .align = ALIGN_MIN,
+			                          .to = INT64_MAX });
 		else if (o->code == O_alloc)
 			add_tile(s, o);
 		else if (smem_has_scratch(o))

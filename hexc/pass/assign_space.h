@@ -1,7 +1,8 @@
 /* assign_space.h - declares the choice of shared memory or registers for tiles with an unspecified space,
  * between the search and pass assign_space.
  *
- * A load with IMM(o, space_open) creates such a tile: `let a = A[..]` with neither `shared` nor `register`. If
+* A load with IMM(o, space_open) creates such a tile: `let a = A[..]` with neither `shared` nor
+ * `register`. If
  * the space can matter, the search tries both (infer/variant_search.c); pass assign_space applies the
  * decision. */
 #ifndef HEXC_ASSIGN_SPACE_H

@@ -50,10 +50,10 @@ edge_reduce(Bounds *b, Op *o)
 
 	if (bound && o->code == O_reduce_max)
 		o->in[IN_op_source] = mask_new(b, o, op_source(o), d, from, bound, -(double)INFINITY,
-		                    dtype_is_float(t) ? 0 : num_min(t));
+		                               dtype_is_float(t) ? 0 : num_min(t));
 	else if (bound && o->code == O_reduce_min)
 		o->in[IN_op_source] = mask_new(b, o, op_source(o), d, from, bound, (double)INFINITY,
-		                    dtype_is_float(t) ? 0 : num_max(t));
+		                               dtype_is_float(t) ? 0 : num_max(t));
 	else if (bound && !(e.zero >> d & 1))
 		o->in[IN_op_source] = cleared(b, o, op_source(o), d, from, bound);
 	e.at[d] = e.from[d] = NULL;

@@ -19,7 +19,7 @@ typedef struct Pad {
  * element. TILE_MOST: maximum elements of a tile. */
 enum { ELEMENT_COST = 4, ACCESS_COST = 3, TILE_MOST = 1 << 30 };
 
-/* ---- pad_tiles_equal_dims.c: which dims grow together ---------------------------------------------------------- */
+/* ---- pad_tiles_equal_dims.c: which dims grow together ----------------------------------------------- */
 DimClass *pad_class(const Pad *p, const Val *v, int d);
 void pad_tie_dim(const Pad *p, const Val *x, int dx, const Val *y, int dy);
 /* Ties the dims of two values pairwise. */
@@ -38,7 +38,7 @@ int pad_memory_at(const Op *o);
  * full blocks. */
 bool pad_is_fixed(const Kernel *k, Val *mem);
 
-/* ---- pad_tiles_roundtrip.c: through shared memory, only to become longer or shorter ------------------------ */
+/* ---- pad_tiles_roundtrip.c: through shared memory, only to become longer or shorter ----------------- */
 /* Ties the dims that a round trip leaves unchanged. */
 void pad_tie_detours(const Pad *p);
 /* Determines the others, if the shorter tile may be padded. Returns false if none. */
@@ -48,7 +48,7 @@ bool pad_ends_detour(const Pad *p, const Op *load);
 /* Removes round trips whose tiles have equal extents after padding. */
 void pad_drop_detours(Kernel *k);
 
-/* ---- pad_tiles_extents.c: how long they become ------------------------------------------------------------ */
+/* ---- pad_tiles_extents.c: how long they become ------------------------------------------------------ */
 /* Returns false if no tile is padded. */
 bool pad_choose(const Pad *p);
 /* Elements per access along dim `unit` of a tile in memory, as far as is known and cannot be versioned on

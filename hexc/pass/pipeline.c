@@ -163,7 +163,8 @@ check_body(const Pipe *p)
 		what = o->code == O_async_wait ? "`wait`" : "`commit`";
 		what = o->code == O_copy ? "`async copy`" : what;
 		diag_error(p->k->unit->diag, o->src,
-		           "%s is not allowed in a `pipeline` loop (the compiler schedules its copies); use `for`, or `let x: shared = ...`",
+		           "%s is not allowed in a `pipeline` loop (the compiler schedules its copies); "
+			   "use `for`, or `let x: shared = ...`",
 		           what);
 		diag_note(p->k->unit->diag, p->loop->src, "the pipeline loop, of %lld stages",
 		          (long long)p->stages);

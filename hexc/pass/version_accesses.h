@@ -42,7 +42,7 @@ typedef enum VersionGoal {
 	INSIDE, /* no out-of-bounds element */
 } VersionGoal;
 
-/* ---- version_conditions.c --------------------------------------------------------------------------------- */
+/* ---- version_conditions.c --------------------------------------------------------------------------- */
 
 /* Returns the op of the range after o; NULL: o is the last one. */
 Op *run_next(const OpRange *r, const Op *o);

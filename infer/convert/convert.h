@@ -3,7 +3,7 @@
 #define HEXC_CONVERT_H
 #include "infer/core/search_state.h"
 
-/* ---- convert_via_smem.c -------------------------------------------------------------------------------------- */
+/* ---- convert_via_smem.c ----------------------------------------------------------------------------- */
 /* Chooses a conversion through shared memory: sets *p except for the offset; `matrices`: stmatrix and
  * ldmatrix are permitted.  waves[2]: wavefronts of writing and reading by all warps. */
 void stage_find(Solve *s, const Type *t, const Layout *from, const Layout *to, bool matrices, Staging *p,

@@ -20,7 +20,7 @@ typedef struct Rotate {
 	const char *why;  /* reason why not; NULL: possible */
 } Rotate;
 
-/* ---- fragment_prefetch.c -------------------------------------------------------------------------------- */
+/* ---- fragment_prefetch.c ---------------------------------------------------------------------------- */
 /* Can the loop prefetch fragments?  The caller sets k, sol and loop; fills the rest of *r. */
 bool rotate_find(Rotate *r);
 /* Returns the index of v among the loop-carried values; -1: v is none. */

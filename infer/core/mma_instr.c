@@ -70,9 +70,11 @@ instr_dominated(const Instr *in, bool swap, const Op *dot, const Target *t)
 		for (int way = 0; way < 2; way++) {
 			if (!instr_fits(x, way, dot, t) || !instr_divides(x, way, dot) ||
 			    x->m * x->n < in->m * in->n || x->k < in->k ||
-			    mma_clocks(r, x) * (double)macs_per_instr(in) > mma_clocks(r, in) * (double)macs_per_instr(x))
+			    mma_clocks(r, x) * (double)macs_per_instr(in) >
+			            mma_clocks(r, in) * (double)macs_per_instr(x))
 				continue;
-			if (macs_per_instr(x) > macs_per_instr(in) || (x != in && way < swap && macs_per_instr(x) == macs_per_instr(in)))
+			if (macs_per_instr(x) > macs_per_instr(in) ||
+			    (x != in && way < swap && macs_per_instr(x) == macs_per_instr(in)))
 				return true;
 		}
 	return false;

@@ -124,7 +124,7 @@ const Op *first_cause(const Solve *s, const Op *who);
 /* Does the layout of v originate in a pinned layout? */
 bool value_is_pinned(const Solve *s, const Val *v);
 
-/* ---- intern_layout.c ------------------------------------------------------------------------------------- */
+/* ---- intern_layout.c -------------------------------------------------------------------------------- */
 /* Returns an interned layout identical to l, which lives as long as the search and is never modified. */
 const Layout *layout_intern(Solve *s, const Layout *l);
 #endif

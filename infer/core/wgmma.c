@@ -109,7 +109,8 @@ is_alone(const Op *o)
 	OpWalk w;
 	int commits = 0;
 
-	if (!o->parent->owner || o->parent->owner->code != O_for || !o->prev || o->prev->code != O_wgmma_fence ||
+	if (!o->parent->owner || o->parent->owner->code != O_for || !o->prev ||
+	    o->prev->code != O_wgmma_fence ||
 	    !o->next || o->next->code != O_wgmma_commit)
 		return false;
 	for (const Op *x = walk_first(&w, o->parent); x; x = walk_next(&w)) {

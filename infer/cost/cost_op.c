@@ -255,7 +255,7 @@ cost_memory(const Solve *s, const Op *o, Res *r)
 {
 	const LoweredAccess *p = &s->sol->lowering[o->id]->access;
 	const Val *mem = o->code == O_load ? load_source(o) : o->code == O_copy ? copy_source(o)
-	                                                                  : store_dest(o);
+	                                                                        : store_dest(o);
 	const Layout *map = p->map ? p->map : o->code == O_load ? result_layout(s, o, 0)
 	                                                        : operand_layout(s, o, 0);
 	const Instr *in = instr_of(s->sol->lowering[o->id]);

@@ -117,10 +117,12 @@ parts_line(Text *t, const Explained *ex)
 	if (other < 0)
 		return;
 	if (!explain_is_scaled(ex))
-		text_printf(t, "\nsparse\n  zeros %s; alternative %s (candidate %d, %+.1f %%)\n", zeros[dense],
+		text_printf(t, "\nsparse\n  zeros %s; alternative %s (candidate %d, %+.1f "
+			       "%%)\n", zeros[dense],
 		            zeros[!dense], other, explain_above(ex, other));
 	else
-		text_printf(t, "\nscales\n  applied %s; alternative %s (candidate %d, %+.1f %%)\n", scales[dense],
+		text_printf(t, "\nscales\n  applied %s; alternative %s (candidate %d, %+.1f "
+			       "%%)\n", scales[dense],
 		            scales[!dense], other, explain_above(ex, other));
 }
 
@@ -145,7 +147,8 @@ schedule_line(Text *t, const Explained *ex)
 	int other = explain_other_schedule(ex);
 
 	if (other >= 0)
-		text_printf(t, "\nschedule\n  %s; alternative %s (candidate %d, %+.1f %%)\n", schedule_name[taken],
+		text_printf(t, "\nschedule\n  %s; alternative %s (candidate %d, %+.1f "
+			       "%%)\n", schedule_name[taken],
 		            schedule_name[ex->candidates->sol[other]->spaces->schedule], other,
 		            explain_above(ex, other));
 	else if (why)
@@ -163,7 +166,8 @@ tcgen05_line(Text *t, const Kernel *k)
 	for (const Op *o = walk_first(&w, k->body); o && target->features & T_TCGEN05; o = walk_next(&w))
 		if (o->code == O_dot) {
 			text_printf(t,
-			            "\nproducts\n  uses mma.sync; hexc does not yet generate tcgen05, the faster MMA of %s\n",
+			            "\nproducts\n  uses mma.sync; hexc does not yet generate tcgen05, the "
+				    "faster MMA of %s\n",
 			            target->name);
 			return;
 		}
@@ -206,7 +210,8 @@ staging_words(Text *t, const Explained *ex, const Op *o)
 		text_printf(t, ", written by %s", tile->write.inst);
 	if (tile->read.inst)
 		text_printf(t, ", read by %s", tile->read.inst);
-	text_printf(t, ", %d elements per read, %lld bytes of scratch", tile->read.vec, (long long)tile->bytes);
+	text_printf(t, ", %d elements per read, %lld bytes of "
+		       "scratch", tile->read.vec, (long long)tile->bytes);
 	if (!explain_staging(o, side))
 		return;
 	for (int i = 0; i < 2; i++)
@@ -281,7 +286,8 @@ unit_lines(Text *t, const LayoutSolution *sol)
 			text_printf(t, "%s%s %.0f", sep, res_unit[i], sol->total.unit[i]);
 			sep = ", ";
 		}
-	text_printf(t, "\n  one resident block %.0f; occupancy %d block%s/SM at %d registers/thread\n", sol->alone,
+	text_printf(t, "\n  one resident block %.0f; occupancy %d block%s/SM at %d "
+		       "registers/thread\n", sol->alone,
 	            sol->blocks, sol->blocks > 1 ? "s" : "", sol->lane);
 }
 

@@ -11,7 +11,7 @@ typedef struct Explained {
 	const LayoutSolution *sol; /* the one applied to the IR; NULL: none */
 } Explained;
 
-/* ---- solution_facts.c ---------------------------------------------------------------------------------------- */
+/* ---- solution_facts.c ------------------------------------------------------------------------------- */
 
 Explained explained(Kernel *k, const Candidates *c);
 /* Returns a name such as "acc"; for an unnamed value its source expression, as in "f16(p)", or "dot of line
@@ -64,7 +64,7 @@ bool explain_staging(const Op *o, SmemAccess a[2]);
 /* Returns n lines: for each kind of access to shared tile v, its cost against the minimum. */
 const char **explain_accesses(const Explained *ex, const Val *v, int *n);
 
-/* ---- split_loops_text.c ---------------------------------------------------------------------------------------- */
+/* ---- split_loops_text.c ----------------------------------------------------------------------------- */
 
 /* For the remainder of a loop that pass split_loops split: where the main loop ends. For a loop that is not
  * split: why. Returns NULL if there is nothing to report. */

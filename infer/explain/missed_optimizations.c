@@ -123,7 +123,8 @@ remark_product(const Kernel *k, const Op *dot)
 		          t->name, dtype_info[a].name, dtype_info[b].name, dtype_info[c].name);
 	else if (!divides)
 		diag_warn(k->unit->diag, DW_product, dot->src,
-		          "dot lowered to FMA: its shape %lldx%lldx%lld is not a multiple of the smallest MMA, %dx%dx%d",
+		          "dot lowered to FMA: its shape %lldx%lldx%lld is not a multiple of the smallest "
+			  "MMA, %dx%dx%d",
 		          (long long)shape[0], (long long)shape[1],
 		          (long long)dot_k(dot), least->m, least->n, least->k);
 	else

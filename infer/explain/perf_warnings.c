@@ -72,7 +72,8 @@ warn_idle(const Kernel *k, const ThreadUse *b)
 	if (!b->src.line || threads >= all)
 		return;
 	diag_warn(k->unit->diag, DW_idle, b->src,
-	          "the largest tile occupies %lld of %d warps and %lld of %d lanes; the rest duplicate work: %s",
+	          "the largest tile occupies %lld of %d warps and %lld of %d lanes; the rest duplicate "
+		  "work: %s",
 	          (long long)b->warps, k->warps, (long long)b->lanes, WARP_SIZE,
 	          b->warps < k->warps ? arena_printf(k->unit->arena, "WARPS = %lld is as fast",
 	                                             (long long)b->warps)

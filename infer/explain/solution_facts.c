@@ -259,7 +259,9 @@ explain_unscheduled(const Explained *ex)
 {
 	bool other = explain_other_schedule(ex) >= 0;
 
-	return ex->sol->spaces->schedule == SCHEDULE_MULTISTAGE && !other ? ex->candidates->unscheduled : NULL;
+	return ex->sol->spaces->schedule == SCHEDULE_MULTISTAGE && !other
+	               ? ex->candidates->unscheduled
+	               : NULL;
 }
 
 bool
@@ -294,7 +296,7 @@ explain_staging(const Op *o, SmemAccess a[2])
 		const Instr *in = by->inst ? instr_find(by->inst) : NULL;
 		int bits = o->code == O_convert_layout           ? staging_bits(tile, d)
 		           : dtype_info[d].bits == 64 ? 64
-		                                      : 32; /* partial results of a reduction */
+		                                       : 32; /* partial results of a reduction */
 
 		a[i] = (SmemAccess){
 			.op = o,
@@ -335,12 +337,14 @@ explain_accesses(const Explained *ex, const Val *v, int *n)
 			continue;
 		access_waves(ex->k->unit->arena, &a, v->type.layout, ex->k->warps, &waves, &least);
 		s = arena_printf(ex->k->unit->arena,
-		                 "line %u: %s by %s, %d element%s per access, %lld wavefronts (minimum %lld)%s",
+		                 "line %u: %s by %s, %d element%s per access, %lld wavefronts (minimum "
+				 "%lld)%s",
 		                 o->src.line, op_info[o->code].name, op_access(o)->inst, op_access(o)->vec,
 		                 op_access(o)->vec > 1 ? "s" : "", (long long)waves, (long long)least,
 		                 waves <= least      ? ", no bank conflicts"
 		                 : v->type.pinned ? "; bank conflicts of the pinned layout"
-		                                  : "; bank conflicts: no swizzle or padding of these rows has fewer");
+		                                  : "; bank conflicts: no swizzle or padding of these rows "
+						    "has fewer");
 		for (int i = 0; i < *n; i++) /* prologues repeat the loop's accesses */
 			known = known || strcmp(line[i], s) == 0;
 		if (!known)

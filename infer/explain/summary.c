@@ -286,7 +286,8 @@ infer_explain_short(Kernel *k, const Candidates *c)
 		return "";
 	most = busiest(&ex->sol->total);
 	text_printf(&t,
-	            "kernel %s on %s: %d warps, %.0f cycles/block, limited by %s (%.0f); candidate %d of %d\n",
+	            "kernel %s on %s: %d warps, %.0f cycles/block, limited by %s (%.0f); candidate %d of "
+		    "%d\n",
 	            k->name, k->unit->target->name, k->warps, ex->sol->cycles, res_unit[most],
 	            ex->sol->total.unit[most], k->unit->candidate, c->n);
 	short_tiles(&t, ex);

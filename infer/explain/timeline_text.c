@@ -68,7 +68,8 @@ timeline_text(Text *t, const Timeline *tl)
 	char letters[WIDE + 2];
 
 	text_printf(t,
-	            "\ntimeline, one column = %.0f cycles: # compute, . stall, - copy in flight, = stage full, digit: consuming iteration\n",
+	            "\ntimeline, one column = %.0f cycles: # compute, . stall, - copy in flight, = stage "
+		    "full, digit: consuming iteration\n",
 	            per);
 	for (int i = 0; i < tl->nrow; i++)
 		wide = (int)strlen(tl->row[i]) > wide ? (int)strlen(tl->row[i]) : wide;

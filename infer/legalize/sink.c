@@ -71,7 +71,8 @@ may_pass(const Op *o, const Val *tile)
 	if (o->blk[0] || tile_of(access_target(o)) == tile || tile_of(access_found(o)) == tile)
 		return false;
 	return op_is(o, F_PURE) || o->code == O_load || o->code == O_store || o->code == O_copy ||
-	       o->code == O_alloc || o->code == O_async_commit || o->code == O_async_wait || o->code == O_barrier;
+	       o->code == O_alloc || o->code == O_async_commit || o->code == O_async_wait ||
+	       o->code == O_barrier;
 }
 
 static bool

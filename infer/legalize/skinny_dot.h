@@ -11,13 +11,13 @@ typedef struct InsertPoint {
 	Src src;
 } InsertPoint;
 
-/* ---- skinny_dot.c --------------------------------------------------------------------------------------- */
+/* ---- skinny_dot.c ----------------------------------------------------------------------------------- */
 /* Inserts the op with operands x and y, x only, or none. */
 Val *thin_put(InsertPoint p, OpCode code, Val *x, Val *y, Type t);
 /* Returns the products of both operands for n indices of k, [.., M, N, n], plus `sum` unless it is NULL. */
 Val *thin_add_terms(InsertPoint p, Val *const *factor, Type all, int64_t n, Val *sum);
 
-/* ---- skinny_dot_k_slices.c --------------------------------------------------------------------------------- */
+/* ---- skinny_dot_k_slices.c -------------------------------------------------------------------------- */
 /* Returns the terms of the dot, [.., M, N, n], each the sum of those with stride n along k. NULL if they
  * are few enough, or cannot be split. */
 Val *thin_terms_in_parts(Kernel *k, InsertPoint p, const Op *dot, Type all);

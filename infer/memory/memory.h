@@ -16,7 +16,7 @@ void find_accesses(Solve *s);
 /* Returns the shared memory that a load reads or a store or copy writes; NULL: none. */
 Val *shared_operand(const Op *o);
 
-/* ---- access_width.c --------------------------------------------------------------------------------------- */
+/* ---- access_width.c --------------------------------------------------------------------------------- */
 /* Clears the cache of view properties. */
 void forget_views(Solve *s);
 /* Maps a view's dims to those of its base (view_base): dim_of[view dim] = base dim.  Returns the base. */
@@ -45,7 +45,7 @@ int source_unit(const Solve *s, const Val *v);
 /* Returns the longest power-of-two run of registers [0, n) along `dim`, in memory order. */
 int64_t reg_run(const Layout *l, int dim);
 
-/* ---- vector_width.c ---------------------------------------------------------------------------------------- */
+/* ---- vector_width.c --------------------------------------------------------------------------------- */
 /* Requires find_accesses(). */
 void find_runs(Solve *s);
 
@@ -55,7 +55,7 @@ void find_runs(Solve *s);
 bool coalesced_layout(Layout *out, int rank, const int64_t *shape, const int *order, int64_t vec, int warps,
                       bool outer);
 
-/* ---- bit_order_choice.c ---------------------------------------------------------------------------------- */
+/* ---- bit_order_choice.c ----------------------------------------------------------------------------- */
 /* Returns the bit order (hexc/ir/bit_order.h) that all readers of narrow tile v prefer: casts with sequences
  * for it.  Else 0. */
 int bit_order_liked(const Solve *s, const Val *v);
@@ -65,7 +65,7 @@ int bit_order_liked_packed(const Solve *s, const Val *v, int so_far);
 /* Sets the bit order of v, and of values that only rearrange it. */
 void bit_order_set(Solve *s, const Val *v, int bit_order);
 
-/* ---- load_choice.c --------------------------------------------------------------------------------------- */
+/* ---- load_choice.c ---------------------------------------------------------------------------------- */
 /* Selects the instruction of a load from shared memory, and its result layout if that differs from the
  * value's. */
 void load_shared(Solve *s, Op *o);
@@ -77,7 +77,7 @@ int64_t load_vec(const Solve *s, const Op *o, const Layout *l);
  * Runs below 32 bits stay unchanged unless tiles are transposed (SearchPlan.turned). */
 const Layout *along_memory(Solve *s, const Layout *l, int unit, int grain);
 
-/* ---- store_copy_choice.c ------------------------------------------------------------------------------------- */
+/* ---- store_copy_choice.c ---------------------------------------------------------------------------- */
 /* Returns the memory instruction of that kind and width (8 bits at least); NULL: none. */
 const Instr *memory_row(InstrKind kind, int bits, bool trans);
 Lowering *lowering_new(Solve *s, const Instr *in, int64_t vec);
@@ -115,7 +115,7 @@ typedef struct MatrixSide {
 } MatrixSide;
 bool matrix_side(Solve *s, InstrKind kind, DType d, const Layout *l, int unit, MatrixSide *out);
 
-/* ---- smem_swizzle.c ------------------------------------------------------------------------------------- */
+/* ---- smem_swizzle.c --------------------------------------------------------------------------------- */
 /* One kind of access to a shared tile. */
 typedef struct SmemAccess {
 	const Op *op; /* NULL: access to a staging tile */
@@ -148,14 +148,14 @@ int access_warps(const Solve *s, const SmemAccess *a);
 void access_waves(Arena *arena, const SmemAccess *a, const Layout *tile, int warps, int64_t *waves,
                   int64_t *least);
 
-/* ---- smem_atom_choice.c --------------------------------------------------------------------------------------- */
+/* ---- smem_atom_choice.c ----------------------------------------------------------------------------- */
 /* Returns the dim of operand i of a wgmma that is along k. */
 int wgmma_k_dim(const Op *o, int i);
 /* Selects the layout of an alloc that wgmma reads or TMA writes, such that TMA copies and other accesses are
  * cheapest; sets s->failure if no atom suits all.  Returns false if the alloc needs no atom. */
 bool select_form(Solve *s, const Op *alloc, const SmemAccess *acc, int nacc, Layout *out);
 
-/* ---- producer_copies.c -------------------------------------------------------------------------------------- */
+/* ---- producer_copies.c ------------------------------------------------------------------------------ */
 /* Computes s->sol->producer: as the program specifies, or as needed for row indices and values computed from
  * them. */
 bool registers_of_producers(Solve *s);

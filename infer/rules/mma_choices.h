@@ -6,7 +6,7 @@
 /* Enumerates the lowerings of a dot, most promising first.  Returns their number; *out is in the arena. */
 int dot_choices(Solve *s, const Op *dot, DotChoice **out);
 
-/* ---- fma_choices.c -------------------------------------------------------------------------------------- */
+/* ---- fma_choices.c ---------------------------------------------------------------------------------- */
 
 /* Computes operand and result layouts of c, whose warps are given, for FMA lowering; false: the extents do
  * not divide. */

@@ -243,7 +243,8 @@ all_known(Solve *s)
 			const Val *v = s->order[i]->out[j];
 
 			if (is_reg(v) && !known_layout(s, v)) {
-				infer_error(s, s->order[i]->src, "no layout satisfies the constraints on this tile");
+				infer_error(s, s->order[i]->src,
+						"no layout satisfies the constraints on this tile");
 				return false;
 			}
 		}

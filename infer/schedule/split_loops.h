@@ -27,7 +27,7 @@ typedef struct SplitIterations {
 	Block *body;
 } SplitIterations;
 
-/* ---- split_loops_conditions.c ------------------------------------------------------------------------------------- */
+/* ---- split_loops_conditions.c ----------------------------------------------------------------------- */
 
 /* Each adds to f the forms that must be nonnegative. Returns false if none are known; f is then unusable. */
 /* .. for bool v, or each of its elements, to be `want`. */
@@ -43,7 +43,7 @@ void forms_join(const SplitIterations *t, Forms *f, const Forms *more);
 /* Is there a form with this factor of the counter? */
 bool forms_have(const Forms *f, int by);
 
-/* ---- split_loops_bounds.c -------------------------------------------------------------------------------------- */
+/* ---- split_loops_bounds.c --------------------------------------------------------------------------- */
 
 /* Emits before the loop the i64 counter from which on the forms of last iterations hold; at most the loop's
  * end. */
@@ -52,7 +52,7 @@ Val *forms_start(const SplitIterations *t, const Forms *f);
  * start if forms without the counter do not hold. */
 Val *forms_end(const SplitIterations *t, const Forms *f);
 
-/* ---- split_loops_select.c ------------------------------------------------------------------------------------- */
+/* ---- split_loops_select.c --------------------------------------------------------------------------- */
 
 /* A mask, select or if that is redundant in the main loop. */
 typedef struct Idle {

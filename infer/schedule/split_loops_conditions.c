@@ -125,7 +125,8 @@ typedef struct LinearRange {
 	Lin lo, hi;
 } LinearRange;
 
-static bool span_of(const SplitIterations *t, Forms *f, const Op *at, const Val *v, int depth, LinearRange *out);
+static bool span_of(const SplitIterations *t, Forms *f, const Op *at, const Val *v, int depth,
+		    LinearRange *out);
 
 /* Requires that the span is in range of the type, so that the computation has not wrapped around. */
 static bool
@@ -252,8 +253,7 @@ forms_mask(const SplitIterations *t, Forms *f, const Op *o)
 
 	for (int d = 0; d < o->out[0]->type.rank; d++)
 		if (IMM(o, dims) >> d & 1 &&
-		    !add_condition(t, f, lin_add(lin_exact(o, mask_bound(o, next++)),
-		                                 lin_const(o->out[0]->type.shape[d]), -1),
+		    !add_condition(t, f, lin_add(lin_exact(o, mask_bound(o, next++)), lin_const(o->out[0]->type.shape[d]), -1),
 		                   false))
 			return false;
 	return true;

@@ -46,7 +46,8 @@ product_follows(const uint32_t *web, const Op *o, int i)
 static bool
 is_product_op(const Op *o)
 {
-	return o->code == O_wgmma || o->code == O_wgmma_fence || o->code == O_wgmma_commit || o->code == O_wgmma_wait;
+	return o->code == O_wgmma || o->code == O_wgmma_fence || o->code == O_wgmma_commit ||
+	       o->code == O_wgmma_wait;
 }
 
 /* May o run while MMAs are in flight, except those that define its operands? */

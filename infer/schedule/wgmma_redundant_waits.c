@@ -34,7 +34,8 @@ scan_pending_groups(Block *b, int most, bool drop)
 		if (o->code == O_for)
 			most = walk_turns(o, most, drop);
 		else if (o->code == O_if)
-			most = larger(scan_pending_groups(o->blk[0], most, drop), scan_pending_groups(o->blk[1], most, drop));
+			most = larger(scan_pending_groups(o->blk[0], most, drop),
+				      scan_pending_groups(o->blk[1], most, drop));
 		else if (o->code == O_wgmma_commit)
 			most += most < MANY;
 		else if (o->code == O_wgmma_wait && most > IMM(o, pending))

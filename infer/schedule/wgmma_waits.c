@@ -101,7 +101,9 @@ insert_proxy_fences(Kernel *k, const int *used)
 			lands[copy_mbarrier(o)->id] = true;
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		if (o->code == O_mbarrier_wait && lands[mbarrier_barrier(o)->id])
-			IMM_SET(op_new(o->parent, o->next, O_fence_proxy_async, o->src, 0, NULL, 0, NULL), space,
+			IMM_SET(op_new(o->parent, o->next, O_fence_proxy_async, o->src, 0, NULL, 0,
+			               NULL),
+			        space,
 			        S_shared);
 }
 
@@ -146,8 +148,9 @@ pass_wgmma_waits(Kernel *k)
 	drop_empty_waits(roles->blk[1]);
 	used = find_used(k);
 	each[0] = any_is(roles->blk[0], used, is_generic_proxy_access) ? k->producer_warps : 1;
-	each[1] = any_is(roles->blk[1], used, is_generic_proxy_access) || k->warps % WARPGROUP ? k->warps
-	                                                                       : k->warps / WARPGROUP;
+	each[1] = k->warps;
+	if (!any_is(roles->blk[1], used, is_generic_proxy_access) && k->warps % WARPGROUP == 0)
+		each[1] = k->warps / WARPGROUP;
 	insert_proxy_fences(k, used);
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		bool computes = op_role(o) == ROLE_CONSUMER;
@@ -157,7 +160,8 @@ pass_wgmma_waits(Kernel *k)
 		IMM_SET(o, arrive_count, each[computes]);
 		release_early(o);
 		if (tells_engine(o, roles->blk[computes], used))
-			IMM_SET(op_new(o->parent, o, O_fence_proxy_async, o->src, 0, NULL, 0, NULL), space, S_shared);
+			IMM_SET(op_new(o->parent, o, O_fence_proxy_async, o->src, 0, NULL, 0, NULL),
+				space, S_shared);
 	}
 	return true;
 }

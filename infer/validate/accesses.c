@@ -48,7 +48,8 @@ rows_aligned(const Side *s, int n)
 }
 
 /* Element positions: contiguous elements in memory have consecutive ones, and a position that is a multiple
- * of n, modulo FAR, is aligned to n elements. PAST_END: marks elements past the end of a longer view's source.
+* of n, modulo FAR, is aligned to n elements. PAST_END: marks elements past the end of a longer view's
+ * source.
  * Rows selected by indices, and lines along the contiguous dim of a tensor, are FAR apart. */
 enum { PAST_END = -1 };
 static const int64_t FAR = (int64_t)1 << 40;
@@ -248,7 +249,8 @@ does(Prove *p, const Op *o, unsigned kinds)
 /* Validates matrix j of one instance in the warp that starts at thread w; `row` is the register of a row's
  * first element on the memory side. used[] counts, by register, thread 0's elements in matrices. */
 static bool
-prove_matrix(Prove *p, const Type *t, const Instr *in, const Ownership *h, const Ownership *m, int w, int64_t row,
+prove_matrix(Prove *p, const Type *t, const Instr *in, const Ownership *h, const Ownership *m, int w,
+	     int64_t row,
              int j, int64_t *used)
 {
 	bool trans = in->trans;

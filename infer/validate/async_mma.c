@@ -79,7 +79,8 @@ under_way(const AsyncMmaState *s, const Val *v)
 
 /* If `v` is being computed in state `from`, records in s that `to` is too. */
 static void
-hand_on(AsyncMmaCheck *f, const AsyncMmaState *from, const Val *v, AsyncMmaState *s, const Val *to, const Op *o)
+hand_on(AsyncMmaCheck *f, const AsyncMmaState *from, const Val *v, AsyncMmaState *s, const Val *to,
+	const Op *o)
 {
 	const MmaOperandRead *r = under_way(from, v);
 
@@ -215,7 +216,8 @@ is_hidden(AsyncMmaCheck *f, Val *v)
 			continue;
 		if (instr_of(o->lowering) && instr_of(o->lowering)->kind == IK_cp_async)
 			continue;
-		while (x && !tells_of(f, x, o) && !(x->code == O_fence_proxy_async && IMM(x, space) == S_shared))
+		while (x && !tells_of(f, x, o) &&
+		       !(x->code == O_fence_proxy_async && IMM(x, space) == S_shared))
 			x = x->next;
 		if (!x || x->code != O_fence_proxy_async)
 			return true;
@@ -241,11 +243,13 @@ issue(AsyncMmaCheck *f, AsyncMmaState *s, const Op *o)
 		if (!shared && is_made_again(s, v, set, part))
 			violation(f, o, "an asynchronous MMA in flight reads the registers of its operand");
 		record_operand_read(f, s, o,
-		    (MmaOperandRead){ .tile = shared ? view_root(o->in[i]) : v,
-		               .slot = shared ? stage_of(f->producer->blk[0], v) : NULL,
-		               .set = set,
-		               .part = part,
-		               .age = OPEN });
+		                    (MmaOperandRead){ .tile = shared ? view_root(o->in[i]) : v,
+		                                      .slot = shared ? stage_of(f->producer->blk[0],
+		                                                                v)
+		                                                     : NULL,
+		                                      .set = set,
+		                                      .part = part,
+		                                      .age = OPEN });
 	}
 	if (o->nin == 4)
 		starts_anew(f, o);

@@ -54,7 +54,8 @@ static HandoffGraph
 make_graph(Kernel *k)
 {
 	Arena *a = k->unit->arena;
-	HandoffGraph g = { .k = k, .op = NEWN(a, const Op *, k->nop + 1), .at = NEWN(a, const Op *, k->nop + 1) };
+	HandoffGraph g = { .k = k, .op = NEWN(a, const Op *, k->nop + 1), .at = NEWN(a, const Op *,
+		k->nop + 1) };
 	OpWalk w;
 
 	g.next = arena_alloc(a, sizeof *g.next * (k->nop + 1));
@@ -292,7 +293,9 @@ accesses(Kernel *k, const Op *o, HandoffAccess *a)
 		a[n++] = (HandoffAccess){ o, o->code == O_load ? load_source(o) : copy_source(o), READS };
 	if (o->code == O_copy || o->code == O_store)
 		a[n++] = (HandoffAccess){ o, write_dest(o),
-			           o->code == O_store && IMM(o, update) != STORE_PLAIN ? UPDATES : WRITES };
+			                  o->code == O_store && IMM(o, update) != STORE_PLAIN
+			                          ? UPDATES
+			                          : WRITES };
 	for (int i = n - 1; i >= 0; i--) {
 		const Param *p = val_param(k, view_root(a[i].view));
 

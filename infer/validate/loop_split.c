@@ -155,7 +155,8 @@ is_placed(const Op *o, const Op *before)
 
 	if (before && before->next == o)
 		in_front = (SplitKind)IMM(before, split);
-	return kind == SPLIT_REMAINDER ? in_front == SPLIT_MAIN : kind == SPLIT_MAIN || in_front != SPLIT_PROLOGUE;
+	return kind == SPLIT_REMAINDER ? in_front == SPLIT_MAIN
+	                               : kind == SPLIT_MAIN || in_front != SPLIT_PROLOGUE;
 }
 
 bool

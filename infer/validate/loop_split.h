@@ -17,12 +17,12 @@ typedef struct Pair {
 	int nmust, cap;
 } Pair;
 
-/* ---- loop_split.c ------------------------------------------------------------------------------------------ */
+/* ---- loop_split.c ----------------------------------------------------------------------------------- */
 
 /* Reports a violation; returns false. */
 bool split_wrong(Pair *x, const char *what);
 
-/* ---- redundant_masks.c ------------------------------------------------------------------------------------- */
+/* ---- redundant_masks.c ------------------------------------------------------------------------------ */
 
 /* Adds what the bounds of clear imply for its counter, which the counter of rest represents. */
 void split_know_turn(Pair *x);
@@ -31,7 +31,7 @@ bool split_always(Pair *x, const Val *v, bool want);
 /* Does mask o leave every element unchanged? */
 bool split_masks_nothing(Pair *x, const Op *o);
 
-/* ---- loop_split_body.c ------------------------------------------------------------------------------------- */
+/* ---- loop_split_body.c ------------------------------------------------------------------------------ */
 
 /* Does an iteration of clear do the same as one of rest, except what is redundant there? */
 bool split_same_turns(Pair *x);

@@ -177,7 +177,8 @@ void order_next_turn(Order *w, OrderState *s, const Op *loop);
 void order_walk(Order *w, States *now, const Op *from);
 /* At the loop's condition in state s: adds the state to those after the loop, to those before an iteration,
  * or to both. */
-void order_part_ways(Order *w, const OrderState *s, const Op *loop, bool first, States *heads, States *behind);
+void order_part_ways(Order *w, const OrderState *s, const Op *loop, bool first, States *heads,
+		     States *behind);
 /* Follows iterations of the loop from those states; adds the states after it. */
 void order_walk_turns(Order *w, States *heads, const Op *loop, States *behind);
 /* Is it the loop of a persistent kernel over blocks of the grid? */

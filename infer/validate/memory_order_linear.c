@@ -55,7 +55,8 @@ add_range(OrderSum *x, int64_t lo, int64_t hi, int64_t times)
 static bool
 same_value(const Val *x, const Val *y)
 {
-	LinearForm a = affine_add(affine_const(0), (LinearForm){ .ok = true, .n = 1, .k = { 1 }, .v = { x } }, 1);
+	LinearForm a = affine_add(affine_const(0), (LinearForm){ .ok = true, .n = 1, .k = { 1 },
+								 .v = { x } }, 1);
 
 	a = affine_add(a, (LinearForm){ .ok = true, .n = 1, .k = { 1 }, .v = { y } }, -1);
 	return x == y || (a.ok && a.n == 0);

@@ -130,7 +130,8 @@ matrix_place(const Type *t, int64_t elem, int64_t out[PLACE])
 /* Validates one operand of the instance at `first` in thread 0: every lane of every warp must own the
  * formula's elements in the same registers, relative to a base that is returned per warp. */
 static bool
-instance(Prove *p, const Op *o, const Instr *in, int which, const InstanceOrder *order, const int64_t at0[PLACE],
+instance(Prove *p, const Op *o, const Instr *in, int which, const InstanceOrder *order,
+	 const int64_t at0[PLACE],
          int64_t (*base)[PLACE], int64_t *used)
 {
 	const Val *v = which < 2 ? o->in[which] : o->out[0];

@@ -69,7 +69,8 @@ word_in_block(const Pack *p, int64_t stream, int64_t w)
 }
 
 static bool
-element(Prove *p, const Type *t, const Type *wt, const Pack *k, int thread, int64_t reg, const Ownership *words,
+element(Prove *p, const Type *t, const Type *wt, const Pack *k, int thread, int64_t reg,
+	const Ownership *words,
         int64_t e)
 {
 	int64_t c[DIM_MAX] = { 0 }, at[2], each = k->block[0] * k->block[1] / k->streams, position;

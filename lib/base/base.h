@@ -7,7 +7,7 @@
 #include "taskmap/support/support.h"
 #include "taskmap/support/thread_pool.h"
 
-/* ---- error_boundary.c ----------------------------------------------------------------------------------- */
+/* ---- error_boundary.c ------------------------------------------------------------------------------- */
 
 /* Runs fn(user); arena failures in the `n` arenas of `a` longjmp to here, the library's only setjmp.
  * Returns HEXC_OK, or the reason of the exit: E_NOMEM, E_LIMIT, E_INTERNAL. */

@@ -113,7 +113,8 @@ open_device(hexc_gpu *g, int device)
 	if (count == 0)
 		return gpu_error(g, HEXC_E_DEVICE, "the CUDA driver finds no GPU");
 	if (device >= count)
-		return gpu_error(g, HEXC_E_DEVICE, "GPU %d does not exist; the driver reports %d (numbered from 0)",
+		return gpu_error(g, HEXC_E_DEVICE, "GPU %d does not exist; the driver reports %d (numbered "
+						   "from 0)",
 		                 device, count);
 	if ((code = GPU_CALL(g, cuDeviceGet, &g->device, device)) || (code = describe(g)))
 		return code;

@@ -181,7 +181,8 @@ hexc_linear_new(hexc_linear **out, hexc_gpu *g, const hexc_weight *w, const hexc
                 const hexc_op_set *set, size_t nset, const hexc_op_opts *opts, const hexc_workers *workers,
                 char *why, size_t n)
 {
-	LinearBuild j = { .like = like, .set = set, .nset = nset, .o = HEXC_OP_OPTS_INIT, .workers = workers };
+	LinearBuild j = { .like = like, .set = set, .nset = nset, .o = HEXC_OP_OPTS_INIT,
+			  .workers = workers };
 	void *(*take)(void *, void *, size_t);
 	HostWorkers threads;
 	Arena *both[2];

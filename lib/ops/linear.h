@@ -27,13 +27,13 @@ typedef struct LinearPlan {
 	int code;
 } LinearPlan;
 
-/* ---- quant_scheme.c ------------------------------------------------------------------------------------------ */
+/* ---- quant_scheme.c --------------------------------------------------------------------------------- */
 
 /* Fills l->op, l->set and l->tensor from l->w and the host's settings. Returns false with l->code and the
  * sentence set. */
 bool linear_scheme(LinearPlan *l);
 
-/* ---- weight_planes.c ------------------------------------------------------------------------------------------- */
+/* ---- weight_planes.c -------------------------------------------------------------------------------- */
 
 /* Returns the plane with `cols` columns instead of one, by repeating each value. */
 hexc_plane linear_spread(LinearPlan *l, const hexc_plane *p, int64_t cols);

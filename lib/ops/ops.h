@@ -21,17 +21,17 @@ typedef struct OpSource {
 	const char *family; /* its dispatch table, in the format of hexc-family(5) */
 } OpSource;
 
-/* ---- builtin_ops.c ------------------------------------------------------------------------------------------- */
+/* ---- builtin_ops.c ---------------------------------------------------------------------------------- */
 
 /* Returns the text of an operator or a part by name; NULL if there is none. */
 const char *op_text(const char *name);
 
-/* ---- op_metadata.c ------------------------------------------------------------------------------------------ */
+/* ---- op_metadata.c ---------------------------------------------------------------------------------- */
 
 /* Parses the directives of a text. Returns false with a sentence in why[0..n). */
 bool op_read(Arena *a, const char *name, const char *text, OpSource *out, char *why, size_t n);
 
-/* ---- placeholder.c -------------------------------------------------------------------------------------------- */
+/* ---- placeholder.c ---------------------------------------------------------------------------------- */
 
 /* Returns the program with its placeholders filled; NULL with a sentence in why[0..n) if an expression is
  * invalid. Sets used[i] for each setting that a placeholder used. */

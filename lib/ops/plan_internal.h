@@ -54,7 +54,7 @@ typedef struct OpJob {
 /* Sets j->code and the sentence; returns false. */
 bool op_fail(OpJob *j, int code, const char *text);
 
-/* ---- table_rows.c ------------------------------------------------------------------------------------------- */
+/* ---- table_rows.c ----------------------------------------------------------------------------------- */
 
 /* Reads the table's lines as kernels with the constants of line and host. Returns false with j->code and
  * the sentence set. */

@@ -183,7 +183,8 @@ uint64_t stage_live(const PlanComponent *p, Set done, Set stage);
 
 /* Writes the best stages of the part, in order, to stage[0..), which has space for n sets. Returns their
  * number; adds their cost, and raises *live to the bytes alive. */
-uint32_t search_part(hexc_plan *p, const PlanComponent *part, Set *stage, uint64_t *cost, uint64_t *live, bool *exact);
+uint32_t search_part(hexc_plan *p, const PlanComponent *part, Set *stage, uint64_t *cost,
+		     uint64_t *live, bool *exact);
 
 /* ---- stream_order.c: streams and who waits for whom --------------------------------------------------- */
 
@@ -194,7 +195,7 @@ BitMatrix order_stages(PlanSolution *s);
 /* Computes the waits that predecessors and shared memory require, and `before`. */
 void order_waits(const hexc_plan *p, PlanSolution *s);
 
-/* ---- buffer_placement.c: bytes ------------------------------------------------------------------------------ */
+/* ---- buffer_placement.c: bytes ---------------------------------------------------------------------- */
 
 /* Computes the offsets of all buffers in the memory. Two share bytes only if `after` (row u: steps after
  * step u) orders all steps of one after all steps of the other. */

@@ -57,7 +57,8 @@ check_ready(hexc_plan *p, uint32_t nstream)
 		                  "it is not solved, or was changed since; call hexc_plan_solve");
 	if (!p->fits)
 		return plan_error(p, HEXC_E_INVALID,
-		                  "buffer sizes changed after placement; call hexc_plan_refit or hexc_plan_solve");
+		                  "buffer sizes changed after placement; call hexc_plan_refit or "
+				  "hexc_plan_solve");
 	if (nstream < s->streams)
 		return plan_error(p, HEXC_E_INVALID, "it requires %u streams, got %u", s->streams, nstream);
 	if (p->memory_bytes < s->bytes)

@@ -99,7 +99,8 @@ find_kernel(FamilyOpen *j, FamilyStage *s)
 		j->code = HEXC_E_ARGS;
 	} else if (twin >= 0) {
 		family_wrong(&j->t,
-		             "kernels %d and %d of the bundle both match %s%s%s; add distinguishing constants",
+		             "kernels %d and %d of the bundle both match %s%s%s; add distinguishing "
+			     "constants",
 		             found, twin, s->kernel, *text ? " with " : "", text);
 	}
 	if (j->t.bad)
@@ -315,7 +316,8 @@ open_family(hexc_family **out, FamilyOpen *j, const char *arch)
 	if (arch) {
 		arch_runs(0, arch, &j->capability);
 		if (!j->capability)
-			return why_error(HEXC_E_INVALID, why, n, "unknown architecture %s (expected e.g. sm_80)", arch);
+			return why_error(HEXC_E_INVALID, why, n,
+					"unknown architecture %s (expected e.g. sm_80)", arch);
 	}
 	j->f = calloc(1, sizeof *j->f);
 	if (!j->f)

@@ -512,7 +512,8 @@ SIM_API const char *sim_class_name(sim_class c);
 
 /* ---- L2 ---------------------------------------------------------------------------
  *
- * A simple model of the cache between SMs and DRAM, to compare block orders by. It is fully associative with LRU
+* A simple model of the cache between SMs and DRAM, to compare block orders by. It is fully associative
+ * with LRU
  * replacement. Blocks run by waves in the order of their index, along x first. Those of a wave issue one
  * request each in turn, and a wave starts when the previous one has ended. There is no L1: every request
  * reaches this cache. A read miss fetches its sector; a write miss does not, and written sectors go to DRAM

@@ -71,7 +71,8 @@ check_index(const hexc_weight *w, char *why, size_t n)
 	for (int64_t i = 0; index && i < p->rows; i++)
 		if (index[i] < 0 || index[i] >= w->plane[HEXC_PLANE_SCALE].rows)
 			return why_error(HEXC_E_FILE, why, n,
-			                    "%s: input %lld belongs to group %d, but there are only %lld: the file is damaged",
+			                    "%s: input %lld belongs to group %d, but there are only %lld: "
+					    "the file is damaged",
 			                 w->name, (long long)i, index[i],
 			                 (long long)w->plane[HEXC_PLANE_SCALE].rows);
 	return HEXC_OK;

@@ -1,4 +1,5 @@
-/* ptx_entry.c - finds a kernel in PTX text, for the register-pressure estimate and for directives that LLVM does not
+/* ptx_entry.c - finds a kernel in PTX text, for the register-pressure estimate and for directives that
+ * LLVM does not
  * print. */
 #include "ptxgen/base/ptx_entry.h"
 #include <stdlib.h>

@@ -15,5 +15,6 @@ bool ptx_entry_find(Arena *a, const char *ptx, const char *name, PtxEntry *out);
 /* Returns the first number of a directive such as ".reqntid"; 0 if the kernel has none of that name. */
 int ptx_directive(const PtxEntry *e, const char *name);
 /* Returns a copy of the text in which the kernel has the directive; the text itself if it had one. */
-const char *ptx_add_directive(Arena *a, const char *ptx, const PtxEntry *e, const char *name, const char *value);
+const char *ptx_add_directive(Arena *a, const char *ptx, const PtxEntry *e, const char *name,
+			      const char *value);
 #endif

@@ -51,11 +51,11 @@ says 2 "'..fold' is empty: the IR is already after insert_barriers" ir "$dir/ir/
 sed 's/after mask_bounds/after "no such"/' "$dir/ir/mask_bounds.ir" >"$dir/odd.ir"
 says 1 'is after the unknown pass `no such`' ir "$dir/odd.ir"
 says 2 'IR contains its constants; BN cannot be set here' run "$dir/ir/mask_bounds.ir" --exec tile --arg 'X=random(1)[5,300]' -D BN=64
-says 2 "--print-after: no pass 'fould'" ir "$dir/ir/mask_bounds.ir" --print-after dce,fould
+says 2 "--print-after: unknown pass 'fould'" ir "$dir/ir/mask_bounds.ir" --print-after dce,fould
 sed 's/= const value 0\.0/= const walue 0.0/' "$dir/ir/mask_bounds.ir" >"$dir/bad.ir"
 says 1 'IR text: ' ir "$dir/bad.ir"
 sed 's/exp %/exp %1.X, %/' "$dir/ir/mask_bounds.ir" >"$dir/bad.ir"
-says 1 'broken IR: kernel softmax: op exp' ir "$dir/bad.ir"
+says 1 'invalid IR: kernel softmax: op exp: 2 operands; expected 1' ir "$dir/bad.ir"
 cat "$dir/ir/dce.ir" "$dir/ir/dce.ir" >"$dir/bad.ir"
 says 1 'two kernels named softmax' ir "$dir/bad.ir"
 sed '1,/^}/s/kernel softmax/kernel other/' "$dir/bad.ir" >"$dir/two.ir"
@@ -151,7 +151,7 @@ for diag in text json; do
 	rm -rf "$dir/bugs"
 	mkdir "$dir/bugs"
 	TMPDIR=$dir/bugs "$HEXC" ir "$dir/no.ir" --arch sm_90a --passes ..emit --prove --diag $diag -o /dev/null 2>"$dir/err"
-	[ $? = 4 ] && grep -q 'internal: .*barrier' "$dir/err" && grep -q "sh $dir/bugs/hexc-bug-[^ ]*/replay. shows it again" "$dir/err" ||
+	[ $? = 4 ] && grep -q 'internal: .*barrier' "$dir/err" && grep -q "sh $dir/bugs/hexc-bug-[^ ]*/replay. reproduces it" "$dir/err" ||
 		fail "an internal error: $(cat "$dir/err")"
 	[ $diag = text ] || [ "$(grep -c '^{"severity":.*}$' "$dir/err")" = "$(wc -l <"$dir/err")" ] || fail "as JSON: $(cat "$dir/err")"
 	for from in '' ir; do

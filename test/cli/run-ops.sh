@@ -73,7 +73,7 @@ for op in listed:
             bad = 1
 sys.exit(bad)
 END
-says 2 "no operator 'gem'" ops gem
+says 2 "unknown operator 'gem'" ops gem
 says 2 "only one operator is allowed" ops gemm map
 says 0 'usage: hexc run' help run
 says 0 'usage: hexc --emit-ptx' help compile

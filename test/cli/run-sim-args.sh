@@ -69,7 +69,7 @@ k 1 "struct:$dir/none" 'ptrs:{B}'
 k 2 'struct:{u8 1}' 'ptrs:{B}' --buffer A=zeros:f32:1
 says "--buffer 'A=zeros:f32:1'"
 k 2 'struct:{u8 1}' 'ptrs:{B}' --buffer 7=zeros:f32:1
-says 'is not a number'
+says 'not a number and not null'
 k 2 "struct:$dir/s.bin" 'ptrs:{B}' --save "C=$dir/c.npy"
 says 'is neither a buffer argument nor a --buffer'
 

@@ -77,8 +77,8 @@ t 1 "x.hexc: No such file" compile x.hexc
 t 2 'unknown option --nosuch' --nosuch
 t 2 'unknown option --emit' run --emit "$add"
 t 2 '--stats is not an option of this command' --emit-ptx "$add" --stats x
-t 2 'which program' --emit-ptx
-t 2 'which program' run
+t 2 'no input program' --emit-ptx
+t 2 'no input program' run
 t 2 "only one program is allowed; unexpected 'y.hexc'" --emit-ptx "$add" y.hexc
 t 2 '-o requires a value: FILE' --emit-ptx "$add" -o
 t 2 '-o given twice' --emit-ptx "$add" -o a -o b
@@ -88,7 +88,7 @@ t 2 "-D: expected NAME=VALUE, got 'BN'" --emit-ptx "$add" -D BN
 t 2 "'big' is neither an integer nor an element type" --emit-ptx "$add" -DBN=big
 t 2 '-D BN given twice' --emit-ptx "$add" -D BN=128 -D BN=256
 t 2 "unknown pass 'nosuch'; known: parse, bounded, mark_reductions, mask_bounds" --emit-ptx "$add" --dump nosuch
-t 2 "no pass 'all'" --emit-ptx "$add" --stop=all
+t 2 "unknown pass 'all'" --emit-ptx "$add" --stop=all
 t 2 "--candidate: expected a number from 0, got '-1'" --emit-ptx "$add" --candidate=-1
 t 2 "--exec: expected tile, sim, gpu or auto, got 'cpu'" run "$add" --exec cpu
 t 2 '--stats requires --exec=sim or --exec=gpu' run "$add" --exec tile --stats x.json
@@ -109,7 +109,7 @@ t 2 '--save: expected NAME=FILE.npy, got' run "$add" --exec tile --arg A=@"$dir/
 t 2 "the kernel has no tensor 'N'" run "$add" --exec tile --arg A=@"$dir/a.npy" --arg B=zeros --save N=x.npy
 t 2 'missing --entry NAME' sim x.ptx --grid 1 --block 1
 t 2 "--grid: expected X[,Y[,Z]] of numbers from 1, got '0'" sim x.ptx --entry k --grid 0 --block 1
-t 2 "not '1,2,3,4'" sim x.ptx --entry k --grid 1 --block 1,2,3,4
+t 2 "got '1,2,3,4'" sim x.ptx --entry k --grid 1 --block 1,2,3,4
 t 2 '--seed: expected a number from 0 to' sim x.ptx --entry k --grid 1 --block 1 --seed -1
 t 2 '--max-faults: expected a number from 0 to' sim x.ptx --entry k --grid 1 --block 1 --max-faults x
 t 2 '--smem: expected a number of bytes' sim x.ptx --entry k --grid 1 --block 1 --smem -1

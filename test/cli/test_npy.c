@@ -65,8 +65,7 @@ static const struct {
 	  "shape overflows size_t" },
 	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }\n", 9, 1,
 	  "the header's 'shape' is not a tuple of sizes" },
-	{ "{'descr': '<f4', 'fortran_order': False, 'shape': 4, }\n", 9, 1, "the header's 'shape' is not a "
-	                                                                    "tuple of sizes" },
+	{ "{'descr': '<f4', 'fortran_order': False, 'shape': 4, }\n", 9, 1, "the header's 'shape' is not a tuple" },
 	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (4 4), }\n", 9, 1, "the header's 'shape' is "
 	                                                                        "not a tuple of sizes" },
 	{ "{'descr': '<f4', 'fortran_order': 0, 'shape': (4,), }\n", 9, 1, "neither True nor False" },

@@ -292,7 +292,8 @@ TEST(scratch_swizzled)
 		staged = true;
 		for (int side = 0; side < 2; side++) {
 			int64_t waves, least;
-			SmemAccess a = { .rank = 2, .dim_of = { 0, 1 }, .bits = 32, .lanes = 32, .weight = 1 };
+			SmemAccess a = { .rank = 2, .dim_of = { 0, 1 }, .bits = 32, .lanes = 32,
+					 .weight = 1 };
 
 			a.map = v[side]->type.layout;
 			a.write = !side;

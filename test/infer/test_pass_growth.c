@@ -151,7 +151,7 @@ compile(const char *src)
 	Candidates *found = NULL;
 	OpWalk w;
 
-#define PASS(name, former, when, help)                                                                             \
+#define PASS(name, former, when, help)                                                                   \
 	run_pass(k, PASS_##when, pass_##name, &found);                                                     \
 	ck_assert_msg(u->diag->nerror == 0, "%s", ir_diags(u));
 #include "hexc/pass/passes.def"
@@ -233,7 +233,7 @@ TEST_EACH(lists, COUNT_OF(list))
 		clock_t t;
 		double ms;
 
-#define PASS(name, former, when, help)                                                                             \
+#define PASS(name, former, when, help)                                                                   \
 	t = clock();                                                                                       \
 	run_pass(k, PASS_##when, pass_##name, &found);                                                     \
 	ms = (double)(clock() - t) * 1000 / CLOCKS_PER_SEC;                                                \
@@ -278,8 +278,8 @@ TEST_EACH(works, COUNT_OF(work))
 	Candidates *found = NULL;
 
 	/* a compilation's: checkers that are asked for ask more */
-#define PASS(name, former, when, help)                                                                             \
-	if (PASS_##when != PASS_ON_REQUEST)                                                                     \
+#define PASS(name, former, when, help)                                                                   \
+	if (PASS_##when != PASS_ON_REQUEST)                                                              \
 		run_pass(k, PASS_##when, pass_##name, &found);
 #include "hexc/pass/passes.def"
 	at_most_a_fifth_over(work[_i].path, "facts", work[_i].facts, (double)k->nfact);

@@ -292,7 +292,8 @@ static const struct {
 	                "x = exp(exp(exp(exp(exp(x))))); x = x / (x + 1) / (x + 2);\n"
 	                "x = exp(exp(exp(exp(exp(x))))); x = x / (x + 1) / (x + 2);\n"
 	                "sums = sums + sum(x, 1) + sum(X[0 :+ 4, n :+ 2], 1); }" },
-	{ SPLIT_NO_CONDITION, "for n in 0..N step 32 { if n < M * 2097152 {\n" /* sums with 2^61 are not made */
+	{ SPLIT_NO_CONDITION, "for n in 0..N step 32 { if n < M * 2097152 "
+			      "{\n" /* sums with 2^61 are not made */
 	                 "sums = sums + sum(X[0 :+ 4, 0 :+ 32], 1); } }" },
 	{ SPLIT_FALLBACK, "for n in 0..N step 32 { sums = sums + sum(X[0 :+ 4, n :+ 32], 1); }" },
 	{ SPLIT_OVERFLOW, "for n in 0..N * N step 32 { sums = sums + sum(X[0 :+ 4, n :+ 32], 1); }" },

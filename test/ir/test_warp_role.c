@@ -21,7 +21,8 @@ static const char producer[] =
 	"mbarrier_wait %13, %15, %5 copy %16, %17, %12, %15 async 2 copy %16, %18, %12, %15 async 2 "
 	"mbarrier_arrive %12, %15 expect 1 yield";
 static const char waits[] = "mbarrier_wait %12, %15, %15 ";
-static const char product[] = "wgmma_fence\n%30 = wgmma %17, %18, %20 transposed 2 : reg f32[64, 64]\nwgmma_commit\n";
+static const char product[] = "wgmma_fence\n%30 = wgmma %17, %18, %20 transposed 2 : reg f32[64, "
+			      "64]\nwgmma_commit\n";
 static const char leaves[] = " mbarrier_arrive %13, %15 yield";
 
 static Kernel *
@@ -65,7 +66,8 @@ static const struct {
 } flight[] = {
 	{ "%31 = cast %30 : reg f16[64, 64]", "asynchronous MMA in flight" },
 	{ "wgmma_wait pending 1\n%31 = cast %30 : reg f16[64, 64]", "asynchronous MMA in flight" },
-	{ "%31 = wgmma %17, %18, %20 transposed 2 : reg f32[64, 64]\nwgmma_wait\n%32 = cast %31 : reg f16[64, 64]",
+	{ "%31 = wgmma %17, %18, %20 transposed 2 : reg f32[64, 64]\nwgmma_wait\n%32 = cast %31 : reg "
+	  "f16[64, 64]",
 	  "asynchronous MMA in flight" },
 	{ "%31 = if %19 : reg f32[64, 64] { yield %30 } else { yield %20 } %32 = neg %31 : reg f32[64, 64]",
 	  "asynchronous MMA in flight" },
@@ -107,11 +109,13 @@ static const char *const covered[] = {
 	"%31 = wgmma %17, %18, %20 transposed 2 : reg f32[64, 64]\nwgmma_commit\nwgmma_wait pending 1\n"
 	"%32 = neg %30 : reg f32[64, 64] wgmma_wait",
 	"if %19 { wgmma_wait\nyield } else { wgmma_wait\nyield } %31 = neg %30 : reg f32[64, 64]",
-	"%31 = if %19 : reg f32[64, 64] { %32 = wgmma %17, %18, %20 transposed 2 : reg f32[64, 64]\nyield %32 } "
+	"%31 = if %19 : reg f32[64, 64] { %32 = wgmma %17, %18, %20 transposed 2 : reg f32[64, 64]\nyield "
+	"%32 } "
 	"else { %33 = wgmma %17, %18, %30 transposed 2 : reg f32[64, 64]\nyield %33 } "
 	"wgmma_commit\nwgmma_wait\n%34 = neg %31 : reg f32[64, 64]",
 	"%31 = for %15, %14, %5, %30 : reg f32[64, 64] { (%32 : i64, %33 : reg f32[64, 64]) "
-	"%34 = wgmma %17, %18, %33 transposed 2 : reg f32[64, 64]\nwgmma_commit\nwgmma_wait pending 1 yield %34 } "
+	"%34 = wgmma %17, %18, %33 transposed 2 : reg f32[64, 64]\nwgmma_commit\nwgmma_wait pending 1 "
+	"yield %34 } "
 	"wgmma_wait\n%35 = neg %31 : reg f32[64, 64]",
 };
 

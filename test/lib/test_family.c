@@ -217,8 +217,8 @@ TEST(sizes_without_a_value)
 
 	sizes(f, arg, 3, 5, 8);
 	ck_assert_int_eq(hexc_family_pick(f, arg, &line, why, sizeof why), HEXC_E_ARGS);
-	ck_assert_msg(strstr(why, "line 3 fails: a size cannot be computed: overflow or division by 0")
-	              != NULL,
+	ck_assert_msg(strstr(why, "line 3 fails: a size cannot be computed: overflow or division by "
+				  "0") != NULL,
 	              "%s", why);
 	ck_assert_int_eq(hexc_family_workspace(f, 0, arg, &bytes), HEXC_E_ARGS);
 	ck_assert_int_eq(hexc_family_args(f, 0, 0, arg, NULL, of), HEXC_E_ARGS);

@@ -103,8 +103,8 @@ TEST(tensor_maps)
 	hexc_module_free(m);
 	o.arch = "sm_80";
 	ck_assert_ptr_null(lib_compile(lib_mapped, &o, &code, why, sizeof why));
-	ck_assert_msg(strstr(why, "sm_90a, sm_100a and sm_120a have, but not sm_80; use --arch sm_90a")
-	              != NULL,
+	ck_assert_msg(strstr(why, "sm_90a, sm_100a and sm_120a have, but not sm_80; use --arch "
+				  "sm_90a") != NULL,
 	              "%s", why);
 }
 

@@ -238,7 +238,7 @@ TEST(less_a_number)
 	}
 }
 
-/* ---- the figures: test/narrow_cast/recipes.tsv ---------------------------------------------------------- */
+/* ---- the figures: test/narrow_cast/recipes.tsv ------------------------------------------------------ */
 
 static const struct {
 	const char *name;

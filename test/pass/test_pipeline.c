@@ -59,7 +59,8 @@ TEST_RANGE(steady_state, 2, 6)
 	Kernel *k = gemm_with("", "shared", _i);
 	Op *loop = pass_find(k, O_for, 0), *o;
 	Block *b = loop->blk[0];
-	static const OpCode order[] = { O_async_wait, O_barrier, O_if, O_async_commit, O_load, O_load, O_dot, O_yield };
+	static const OpCode order[] = { O_async_wait, O_barrier, O_if, O_async_commit, O_load, O_load,
+					O_dot, O_yield };
 	size_t at = 0;
 
 	ck_assert_int_eq(loop->imm[0], FOR_PLAIN);

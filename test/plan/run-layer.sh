@@ -39,7 +39,7 @@ diff "$dir/edges" "$dir/found" || fail "FAIL: other edges"
 mkdir "$dir/alone"
 cp "$B"/libhexc_rt.so.0 "$dir/alone"
 LD_LIBRARY_PATH=$dir/alone "$dir/layer" "$dir/k.hxb" simulator >"$dir/said" 2>&1
-grep -q 'there is no simulator here: libhexc_sim.so.0 cannot be opened; install it beside libhexc, or link it' "$dir/said" ||
+grep -q 'simulator not found (libhexc_sim.so.0); install it beside libhexc, or link it' "$dir/said" ||
 	fail "FAIL: without a simulator: $(cat "$dir/said")"
 # All calls with EVERY=1; otherwise every seventh.
 n=0

@@ -128,7 +128,8 @@ consumer(Text *t, const Gemm *g, int k)
 	            "        %%54 = wgmma %%51, %%52, %%47%s transposed 2 : %s lowering { dot inst %s n %d "
 	            "a { k width 128 "
 	            "lead 0 stride 1024 } b { k width 128 lead 0 stride 1024 } }\n"
-	            "        wgmma_commit\n        wgmma_wait\n        mbarrier_arrive %%29, %%49 arrive_count %d\n"
+	            "        wgmma_commit\n        wgmma_wait\n        mbarrier_arrive %%29, %%49 "
+		    "arrive_count %d\n"
 	            "        yield %%54\n      }\n"
 	            "      %%55 = view %%3, %%43, %%24 : global %s[%d, %d]\n"
 	            "      store %%45, %%55 lowering { access inst st_global_%d vec 2 }\n"
@@ -279,7 +280,8 @@ TEST(sums_change_places)
 	const char *ir = step("      %50 = const value 1.0 : " ACC "\n      %51 = const value 2.0 : " ACC "\n"
 		   "      %52, %53 = for %8, %9, %7, %50, %51 : " ACC ", " ACC " { (%54 : i64, %55 : " ACC
 		   ", %56 : " ACC ")\n        wgmma_fence\n"
-		   "        %57 = wgmma %30, %31, %55 transposed 2 : " ACC ROW("ss", "a " MATRIX_K " ", MATRIX_K)
+		   "        %57 = wgmma %30, %31, %55 transposed 2 : "
+		   "" ACC ROW("ss", "a " MATRIX_K " ", MATRIX_K)
 		   "        wgmma_commit\n        wgmma_wait\n        yield %56, %57\n      }\n"
 		   "      %58 = const value 4.0 : " ACC "\n      %59 = mul %53, %58 : " ACC "\n"
 		   "      %60 = add %52, %59 : " ACC

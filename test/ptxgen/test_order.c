@@ -151,7 +151,8 @@ TEST(wrong_orders)
 		k = kernel_read(u, ir, strlen(ir));
 		ck_assert_ptr_nonnull(k);
 		ck_assert_msg(!kernel_verify(k, "reading"), "group %s is taken", wrong[i]);
-		ck_assert_ptr_nonnull(strstr(u->diag->msg[0].text, "the raster order is not a group of 1 to 1024 blocks"));
+		ck_assert_ptr_nonnull(strstr(u->diag->msg[0].text,
+				"the raster order is not a group of 1 to 1024 blocks"));
 	}
 }
 

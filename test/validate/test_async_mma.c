@@ -267,7 +267,8 @@ no_proxy(Kernel *k)
 static void
 late_proxy(Kernel *k)
 {
-	Op *o = arrival(k), *proxy = op_new(o->parent, o->next, O_fence_proxy_async, o->src, 0, NULL, 0, NULL);
+	Op *o = arrival(k), *proxy = op_new(o->parent, o->next, O_fence_proxy_async, o->src, 0, NULL,
+					    0, NULL);
 
 	IMM_SET(proxy, space, S_shared);
 	no_proxy(k);

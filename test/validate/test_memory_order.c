@@ -327,7 +327,7 @@ odd_rows(Kernel *k)
 }
 
 static const Corruption numbers[] = {
-	{ "rows", odd_rows, "begin" },
+	{ "rows", odd_rows, "rows of its tensor do not start at multiples of the access width" },
 };
 
 TEST_EACH(numbers_are_as_known, COUNT_OF(numbers))

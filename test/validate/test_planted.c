@@ -213,7 +213,8 @@ launches(Kernel *k, const int64_t (*own)[OWN], Launches *l)
 static bool
 is_site(const Op *o)
 {
-	return o->code == O_async_wait || o->code == O_async_commit || o->code == O_barrier || o->code == O_mbarrier_wait ||
+	return o->code == O_async_wait || o->code == O_async_commit || o->code == O_barrier ||
+	       o->code == O_mbarrier_wait ||
 	       o->code == O_mbarrier_arrive || o->code == O_fence_proxy_async || o->code == O_wgmma_wait ||
 	       o->code == O_wgmma_commit || o->code == O_wgmma_fence;
 }
@@ -290,7 +291,9 @@ drop_each(Kernel *k, const Launches *l, const char *what, int *tried)
 			site[n++] = o;
 		}
 	for (int i = 0; i < n; i++)
-		for (int less = 0; less <= (site[i]->code == O_async_wait || site[i]->code == O_wgmma_wait); less++) {
+		for (int less = 0; less <= (site[i]->code == O_async_wait ||
+		                            site[i]->code == O_wgmma_wait);
+		     less++) {
 			Op *o = site[i], was = *o;
 			bool refused;
 

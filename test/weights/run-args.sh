@@ -102,7 +102,7 @@ copy 1 'neither a safetensors file' u4 README.md:x
 copy 1 'no weight blk.0.q4_7 in the file; did you mean blk.0.q4_0, blk.0.q4_1' u4 "$g:blk.0.q4_7"
 copy 1 'no weight norn in the file; did you mean norm' f32 "$g:norn"
 copy 1 'blk.0.q4_0 is Q4_0, which has no plane zero; it has code, scale' u4 "$g:blk.0.q4_0:zero"
-copy 1 "A is u4, but @$g:blk.0.q5_0 has u5 (code of Q5_0): declare A so" u4 "$g:blk.0.q5_0"
+copy 1 "A is u4, but @$g:blk.0.q5_0 has u5 (code of Q5_0); declare A accordingly" u4 "$g:blk.0.q5_0"
 copy 1 "A is f16, but @$g:norm has f32 (tensor F32)" f16 "$g:norm"
 copy 1 ") has 1 dimension; A requires 2" f32 "$g:norm"
 says 1 'K is 128 in A (random(1)[16,128], dimension 1), but 256 in W' run examples/gemm_schemes.hexc --kernel gemm_scale \

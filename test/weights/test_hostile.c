@@ -191,7 +191,7 @@ gptq(const char *scales_shape, int scales_bytes, const char *zeros_shape, int ze
 TEST(wrong_shapes)
 {
 	gptq("[2,32]", 128, "[2,4]", 32, 1, NULL);
-	gptq("[2,32]", 128, "[2,4]", 32, 2, "input 0 belongs to group 2, and there are 2");
+	gptq("[2,32]", 128, "[2,4]", 32, 2, "input 0 belongs to group 2, but there are only 2");
 	gptq("[2,32]", 128, "[2,4]", 32, -1, "input 0 belongs to group -1");
 	gptq("[3,32]", 192, "[3,4]", 48, 0,
 	     "the shape of l.scales, [3, 32], does not match W[32, 64] in GPTQ-4: the inputs are not a "
@@ -201,8 +201,9 @@ TEST(wrong_shapes)
 	gptq("[2,32]", 128, "[4,4]", 64, 0, "l.qzeros does not match W[32, 64] in GPTQ-4: it is [4, "
 					    "4], not [2, 4]");
 	gptq("[32,2]", 128, "[2,4]", 32, 0,
-	     "the dims of l.scales, [32, 2], are swapped: in GPTQ-4 it is [2, 32]");
-	gptq("[2,32]", 128, "[4,2]", 32, 0, "the dims of l.qzeros, [4, 2], are swapped: in GPTQ-4 it is "
+	     "the dimensions of l.scales, [32, 2], are swapped: in GPTQ-4 it is [2, 32]");
+	gptq("[2,32]", 128, "[4,2]", 32, 0,
+	     "the dimensions of l.qzeros, [4, 2], are swapped: in GPTQ-4 it is "
 					    "[2, 4]");
 }
 
@@ -393,7 +394,7 @@ TEST(gguf_lies)
 	string(&g, "a");
 	put(&g, 9, 4);
 	data(&g, 100);
-	refused(g.at, g.n, "tensor a has 9 dims");
+	refused(g.at, g.n, "tensor a has 9 dimensions; 0 (one element) to 8 are allowed");
 	head(&g, 3, 1, 0);
 	tensor(&g, "a\nb", 32, 2, 0);
 	data(&g, 100);
@@ -457,7 +458,8 @@ TEST(gguf_unknown)
 	ck_assert_int_eq(hexc_weight_load(&w, f, "a", NULL, why, sizeof why), HEXC_E_FILE);
 	ck_assert_str_eq(why, "tensor a is type 99, which is not a supported format of quantized weights");
 	ck_assert_int_eq(hexc_weight_load(&w, f, "b", NULL, why, sizeof why), HEXC_E_FILE);
-	ck_assert_ptr_nonnull(strstr(why, "b is IQ1_S, which uses a codebook format, which is not supported"));
+	ck_assert_ptr_nonnull(strstr(why, "b is IQ1_S, which uses a codebook format, which is not "
+					  "supported"));
 	ck_assert_ptr_nonnull(strstr(why, "; quantize it to IQ4_XS, Q4_K or another format that hexc "
 	                                  "supports"));
 	ck_assert_int_eq(hexc_weight_load(&w, f, "c", NULL, why, sizeof why), HEXC_E_FILE);

@@ -250,7 +250,7 @@ shapes(const char *qweight, const char *qzeros, const char *scales, const char *
 
 TEST(nearest_formats)
 {
-	shapes("[32,8]", "[2,4]", "[2,32]", "the dims of l.qweight, [32, 8], are swapped: in GPTQ-4 it "
+	shapes("[32,8]", "[2,4]", "[2,32]", "the dimensions of l.qweight, [32, 8], are swapped: in GPTQ-4 it "
 					    "is [8, 32]");
 	shapes("[8,32]", "[4,2]", "[32,2]", ", are swapped: in GPTQ-4 it is");
 	shapes("[8,32]", "[2,4]", "[4,16]", "the shape of l.scales does not match W[32, 64] in GPTQ-4");

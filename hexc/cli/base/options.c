@@ -45,7 +45,8 @@ static const struct {
 	{ 'K', "cache", "hexc cache path|list|clear [DIR] [options]",
 	  "List or clear the compilation cache." },
 	{ 'O', "ops", "hexc ops [NAME] [options]",
-	  "List the operators of the library, or print one's arguments, constants, placeholders and kernels." },
+	  "List the operators of the library, or print one's arguments, constants, placeholders and "
+	  "kernels." },
 	{ 'I', "ir", "hexc ir FILE.ir [options]", "Run passes on tile IR, as --dump prints it." },
 	{ 'M', "measure", "hexc measure",
 	  "Benchmark server: keep a GPU context and run the commands read from standard input." },

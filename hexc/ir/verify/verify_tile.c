@@ -171,7 +171,8 @@ check_product(Arena *a, const Type *x, const Type *y, const Type *c, const Type 
 			return types_differ(a, "operands have different batch dimensions", x, y);
 	if (x->shape[b + 1] != y->shape[b] || c->shape[b] != x->shape[b] ||
 	    c->shape[b + 1] != y->shape[b + 1])
-		return types_differ(a, "operand shapes a[.., M, K], b[.., K, N], acc[.., M, N] do not match", x, y);
+		return types_differ(a, "operand shapes a[.., M, K], b[.., K, N], acc[.., M, N] do not "
+				       "match", x, y);
 	if ((dtype_info[c->dtype].kind == K_flt) != (dtype_info[x->dtype].kind == K_flt) ||
 	    c->dtype == D_bool || dtype_info[c->dtype].use != U_any ||
 	    dtype_info[c->dtype].bits < dtype_info[x->dtype].bits)

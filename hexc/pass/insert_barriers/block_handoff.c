@@ -203,7 +203,7 @@ where_found(const HandoffOps *f, const Act *a)
 	return false;
 }
 
-/* ---- memory that blocks hand over ----------------------------------------------------------------------- */
+/* ---- memory that blocks hand over ------------------------------------------------------------------- */
 
 /* Do both signals always access the same element: constant indices only? */
 static bool

@@ -267,7 +267,8 @@ thread_of(const HazardAccess *x, const Layout *l, const int64_t *c, int rank)
 /* Do layouts x and y assign every element of both accesses to the same single thread? The view of `now`
  * starts `shift` elements before the other's. */
 static bool
-same_threads(BarrierInsertion *s, const HazardAccess *then, const Layout *x, const HazardAccess *now, const Layout *y,
+same_threads(BarrierInsertion *s, const HazardAccess *then, const Layout *x, const HazardAccess *now,
+	     const Layout *y,
              const int64_t *shift)
 {
 	int64_t n = type_size(&then->view->type);
@@ -308,7 +309,8 @@ struct Threads {
 };
 
 static bool
-known_threads(BarrierInsertion *s, const HazardAccess *then, const Layout *x, const HazardAccess *now, const Layout *y,
+known_threads(BarrierInsertion *s, const HazardAccess *then, const Layout *x, const HazardAccess *now,
+	      const Layout *y,
               const int64_t *shift)
 {
 	enum { BUCKETS = 4096 };

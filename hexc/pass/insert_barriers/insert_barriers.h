@@ -88,7 +88,7 @@ bool access_conflict(BarrierInsertion *s, const HazardAccess *then, const Hazard
 /* Finds the first conflict of an access with the set, unless *hit has one. Returns true if *hit has one. */
 bool set_conflict(BarrierInsertion *s, const AccessSet *set, const HazardAccess *now, Hit *hit);
 
-/* ---- insert_barriers.c: the meaning of a region, walked; the IR stays --------------------------------------- */
+/* ---- insert_barriers.c: the meaning of a region, walked; the IR stays ------------------------------- */
 
 /* Updates the set from before a loop or if to after it, and finds the first conflict, unless *hit has one.
  * The IR is not modified. */

@@ -63,7 +63,8 @@ check_copies(Roles *r, const Pipe *p)
 		if (!from)
 			continue;
 		if (o != ours)
-			cannot(r, "a copy's address depends on the loop's computation, or the copy is conditional");
+			cannot(r, "a copy's address depends on the loop's computation, or the copy is "
+				  "conditional");
 		else if (from->written)
 			cannot(r, "a copied tensor is also written by the kernel");
 		if (o == ours)
@@ -176,7 +177,8 @@ find_use(const Pipe *p)
 
 	f.of = NEWN(p->k->unit->arena, bool, f.ids.nval);
 	for (Op *o = p->body->first; o; o = o->next) {
-		if (o->code == O_copy || o->code == O_alloc || o->code == O_yield || !uses_copied_tile(p, &f, o))
+		if (o->code == O_copy || o->code == O_alloc || o->code == O_yield ||
+		    !uses_copied_tile(p, &f, o))
 			continue;
 		u.first = u.first ? u.first : o;
 		u.last = o;

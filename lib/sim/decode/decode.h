@@ -1,4 +1,5 @@
-/* decode.h - declarations shared by the statement decoders: instruction.c has the common functions, the others the
+/* decode.h - declarations shared by the statement decoders: instruction.c has the common functions, the
+ * others the
  * rows. */
 #ifndef SIM_DECODE_H
 #define SIM_DECODE_H

@@ -249,7 +249,8 @@ hang_fault(Warp *w, const Path *q)
 	else if (q->state == P_CLUSTER)
 		snprintf(what, sizeof what, "barrier.cluster waits for threads of the cluster;");
 	else if (q->state == P_RUN)
-		snprintf(what, sizeof what, "livelock: the loop polls memory that no other thread will write;");
+		snprintf(what, sizeof what, "livelock: the loop polls memory that no other thread will "
+					    "write;");
 	else if (q->state == P_WG || q->state == P_REGS)
 		snprintf(what, sizeof what, "a warp waits for %s;",
 		         q->state == P_WG ? "its warpgroup" : "registers");

@@ -120,7 +120,8 @@ wgmma_fault(Warp *w, const Ins *in, u32 line, const char *why)
 	place_of(w->cta, w->id * WARP, line, &other);
 	fault_add(w, 0, SIM_FAULT_WGMMA, in->line, SIM_SPACE_REG, 0, 0, &other, "%.60s: %s line %u%s",
 	          in->text, why, line,
-	          in->id == OP_wgmma || in->id == OP_wgmmasp ? "" : ", which is still in flight (missing wait)");
+	          in->id == OP_wgmma || in->id == OP_wgmmasp ?
+				"" : ", which is still in flight (missing wait)");
 }
 
 /* The line of operation number seq, if it is in flight. */
