@@ -51,7 +51,8 @@ eval_print(Interp *it, Op *o)
 		if (p.text)
 			append_bytes(it, p.text, p.n);
 		else
-			append_bytes(it, s, number_text(s, sizeof s, o->in[in]->type.dtype, slot_of(it, o->in[in])));
+			append_bytes(it, s,
+			             number_text(s, sizeof s, o->in[in]->type.dtype, slot_of(it, o->in[in])));
 		in += p.text == NULL;
 	}
 	append_bytes(it, "\n", 1);

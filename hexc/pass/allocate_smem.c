@@ -371,7 +371,8 @@ too_much(const Smem *s, int64_t need)
 			          type_print(k->unit->arena, &v->type));
 		else
 			diag_note(k->unit->diag, it->op->src, "%lld bytes: scratch of %s",
-			          (long long)it->bytes, op_info[it->before ? O_convert_layout : it->op->code].name);
+			          (long long)it->bytes,
+			          op_info[it->before ? O_convert_layout : it->op->code].name);
 	}
 }
 

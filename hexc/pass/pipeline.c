@@ -158,7 +158,8 @@ check_body(const Pipe *p)
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, p->body); o; o = walk_next(&w)) {
-		if (o->code != O_async_commit && o->code != O_async_wait && !(o->code == O_copy && IMM(o, async)))
+		if (o->code != O_async_commit && o->code != O_async_wait &&
+		    !(o->code == O_copy && IMM(o, async)))
 			continue;
 		what = o->code == O_async_wait ? "`wait`" : "`commit`";
 		what = o->code == O_copy ? "`async copy`" : what;

@@ -321,7 +321,8 @@ put_chosen(Op *at, const RegisterGather *p, DType d)
 		inside = inside ? put2(at, O_and, inside, in, in->type) : in;
 		all = put_next(at, all, v, extent);
 	}
-	return insert_op_before(at, O_select, 3, (Val *[]){ inside, all, put_number(at, all->type, -1) }, all->type);
+	return insert_op_before(at, O_select, 3, (Val *[]){ inside, all, put_number(at, all->type, -1) },
+	                        all->type);
 }
 
 /* The index type: i32 if all are. */

@@ -79,7 +79,8 @@ walk_move(Sim *s, double clocks)
 			i = -1;
 		}
 	if (clocks > 0)
-		VEC_PUSH(s->ex->k->unit->arena, s->busy, s->nbusy, s->busycap, ((BusyInterval){ at, at + clocks }));
+		VEC_PUSH(s->ex->k->unit->arena, s->busy, s->nbusy, s->busycap,
+		         ((BusyInterval){ at, at + clocks }));
 	return at;
 }
 

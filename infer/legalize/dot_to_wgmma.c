@@ -47,7 +47,8 @@ static bool
 only_reads(const Op *o, bool brought)
 {
 	return op_is(o, F_PURE) || o->code == O_load || o->code == O_wgmma || o->code == O_wgmma_fence ||
-	       o->code == O_wgmma_commit || o->code == O_wgmma_wait || (o->code == O_mbarrier_wait && !brought);
+	       o->code == O_wgmma_commit || o->code == O_wgmma_wait ||
+	       (o->code == O_mbarrier_wait && !brought);
 }
 
 /* Would a load return the same at o, later in its block? */

@@ -94,7 +94,9 @@ find_runs(Solve *s)
 	s->run = NEWN(s->arena, const Contiguity *, n);
 	for (int v = 0; v < n; v++) {
 		tie[v] = v;
-		all[v] = (Contiguity){ .unit = NOT_ASKED, .grain = INT_MAX, .once = INT64_MAX, .most = INT64_MAX };
+		all[v] = (Contiguity){
+			.unit = NOT_ASKED, .grain = INT_MAX, .once = INT64_MAX, .most = INT64_MAX
+		};
 	}
 	for (int i = 0; i < s->norder; i++)
 		tie_op(tie, s->order[i]);

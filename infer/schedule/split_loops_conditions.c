@@ -253,7 +253,9 @@ forms_mask(const SplitIterations *t, Forms *f, const Op *o)
 
 	for (int d = 0; d < o->out[0]->type.rank; d++)
 		if (IMM(o, dims) >> d & 1 &&
-		    !add_condition(t, f, lin_add(lin_exact(o, mask_bound(o, next++)), lin_const(o->out[0]->type.shape[d]), -1),
+		    !add_condition(t, f,
+		                   lin_add(lin_exact(o, mask_bound(o, next++)),
+		                           lin_const(o->out[0]->type.shape[d]), -1),
 		                   false))
 			return false;
 	return true;

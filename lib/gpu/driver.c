@@ -74,7 +74,8 @@ driver_open(Driver *d, bool simulated, char *why, size_t n)
 	if (!lib) {
 		snprintf(why, n, "%s",
 		         simulated
-		                 ? "simulator not found (" SIMULATOR "); install it beside libhexc, or link it"
+		                 ? "simulator not found (" SIMULATOR "); install it beside libhexc, "
+		                   "or link it"
 		                 : "CUDA driver not found (libcuda.so.1); install it or use the simulator");
 		return false;
 	}

@@ -65,9 +65,10 @@ static const struct {
 	  "shape overflows size_t" },
 	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }\n", 9, 1,
 	  "the header's 'shape' is not a tuple of sizes" },
-	{ "{'descr': '<f4', 'fortran_order': False, 'shape': 4, }\n", 9, 1, "the header's 'shape' is not a tuple" },
-	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (4 4), }\n", 9, 1, "the header's 'shape' is "
-	                                                                        "not a tuple of sizes" },
+	{ "{'descr': '<f4', 'fortran_order': False, 'shape': 4, }\n", 9, 1,
+	  "the header's 'shape' is not a tuple" },
+	{ "{'descr': '<f4', 'fortran_order': False, 'shape': (4 4), }\n", 9, 1,
+	  "the header's 'shape' is not a tuple of sizes" },
 	{ "{'descr': '<f4', 'fortran_order': 0, 'shape': (4,), }\n", 9, 1, "neither True nor False" },
 	{ "{'descr': '<f4', 'fortran_order': False, }\n", 9, 1, "the header is not a dict of three entries" },
 	{ "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,)}\n", 4, 1,
