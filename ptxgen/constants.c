@@ -78,7 +78,7 @@ mask_at(const Tile *t, const MaskPlan *p, int i, int64_t r)
 /* Returns an i1: register r is within the i-th bound; NULL if it is in all threads. Constant bounds are
  * compared as accesses do. */
 static LV
-mask_bound(Codegen *g, const Tile *t, const MaskPlan *p, int i, int64_t r)
+mask_bound_at(Codegen *g, const Tile *t, const MaskPlan *p, int i, int64_t r)
 {
 	LV bound = LLVMIsAConstantInt(p->bound[i]), at = const_i32(g, mask_at(t, p, i, r));
 	int64_t rest = bound ? LLVMConstIntGetSExtValue(bound) - mask_at(t, p, i, r) : 0;
@@ -98,7 +98,7 @@ mask_inside(Codegen *g, const Tile *t, const MaskPlan *p, int64_t r)
 	LV all = NULL;
 
 	for (int i = 0; i < p->n; i++) {
-		LV in = mask_bound(g, t, p, i, r);
+		LV in = mask_bound_at(g, t, p, i, r);
 
 		if (!in)
 			continue;
