@@ -66,9 +66,10 @@ typedef struct hexc_file_tensor {
  * well, at opening. The default is gptq, and gemm for AWQ. Weights are detected again: call it before
  * other threads read the file.
  *
- * Of compressed-tensors, whose tensors identify the format, format, config_groups.*.weights, sparsity_config and
- * transform_config are read: values that change weights and that hexc does not read are rejected. If all groups
- * agree on num_bits, symmetric or actorder, weights that differ from that are rejected when they are loaded.
+ * Of compressed-tensors, whose tensors identify the format, format, config_groups.*.weights,
+ * sparsity_config and transform_config are read: values that change weights and that hexc does not read
+ * are rejected. If all groups agree on num_bits, symmetric or actorder, weights that differ from that are
+ * rejected when they are loaded.
  *
  * Returns HEXC_OK, or with a sentence in why[0..n) E_FILE: an unknown checkpoint_format, one that
  * contradicts the metadata, or a value that hexc does not read; E_INVALID: not JSON; E_NOMEM. On failure

@@ -71,9 +71,9 @@ word_tokens(const Vocab *v, Word *w, int32_t *token, int room)
 {
 	Join *j = &w->join;
 	int32_t t = texts_find(&v->token, w->s, (size_t)j->start[j->n]);
-	int made = 0;
+	int made = 0, type = t < 0 || !v->type ? NORMAL : v->type[t];
 
-	if (v->split->whole && room > 0 && t >= 0 && !(v->type && (v->type[t] == CONTROL || v->type[t] == USER))) {
+	if (v->split->whole && room > 0 && t >= 0 && type != CONTROL && type != USER) {
 		*token = t;
 		return 1;
 	}

@@ -192,7 +192,8 @@ take_other(Reader *r, Words *w, const char *key, uint64_t type)
 		for (uint64_t i = 0; i < n && !r->bad; i++)
 			skip(r, of);
 	} else {
-		asks = use == USE_UNKNOWN ? "this key is not known here, and may change the tokens of a text" : NULL;
+		asks = use == USE_UNKNOWN ? "this key is not known here, and may change the tokens "
+		                            "of a text" : NULL;
 		skip(r, type);
 	}
 	if (asks && !w->asks) {
@@ -329,10 +330,12 @@ take_model(Vocab *v, const Words *w, const char *path, char *why)
 		return host_fail(why, path, "its vocabulary has no merges: convert it anew");
 	v->split = split_find(w->pre);
 	if (v->split && w->blank > 0)
-		return host_fail(why, "tokenizer.ggml.add_space_prefix", "no blank is put before joined bytes here: "
+		return host_fail(why, "tokenizer.ggml.add_space_prefix", "no blank is put before "
+		                                                         "joined bytes here: "
 		                 "give --tokens");
 	if (v->split && v->begin < 0 && (v->add_begin < 0 ? v->split->begin : v->add_begin > 0))
-		return host_fail(why, "tokenizer.ggml.bos_token_id", "the file lacks it, and its texts begin with "
+		return host_fail(why, "tokenizer.ggml.bos_token_id", "the file lacks it, and its "
+		                                                     "texts begin with "
 		                 "that token: give --tokens, or convert it anew");
 	if (v->split)
 		return true;
@@ -381,15 +384,18 @@ read_vocab(Vocab *v, const char *path, char *why)
 		return host_fail(why, path, "its first or unknown token is none: convert it anew");
 	for (int64_t i = 0; v->type && i < v->token.n; i++)
 		if (v->type[i] < NORMAL || v->type[i] > BYTE)
-			return host_fail(why, "tokenizer.ggml.token_type", "%d, of token %lld, is not 1 to 6: give "
+			return host_fail(why, "tokenizer.ggml.token_type", "%d, of token %lld, is "
+			                                                   "not 1 to 6: give "
 			                 "--tokens, or convert it anew", (int)v->type[i], (long long)i);
 	for (int64_t i = 0; !v->split && i < v->token.n; i++)
 		if (!(v->score[i] <= 0 || v->score[i] > 0))
-			return host_fail(why, "tokenizer.ggml.scores", "that of token %lld is no number: convert it "
+			return host_fail(why, "tokenizer.ggml.scores", "that of token %lld is no "
+			                                               "number: convert it "
 			                 "anew", (long long)i);
 	if (w.asks)
 		return host_fail(why, w.key, "%s: give --tokens", w.asks);
-	return (index_texts(&v->token) && index_texts(&v->merge) && list_added(v)) || host_fail(why, path, "out of memory");
+	return (index_texts(&v->token) && index_texts(&v->merge) && list_added(v)) ||
+	       host_fail(why, path, "out of memory");
 }
 
 Vocab *
@@ -451,8 +457,10 @@ vocab_tokens(const Vocab *v, const char *text, int32_t *token, int room, char *w
 	for (const char *s = v->split ? "" : text; *s && added < 0; s++)
 		added = vocab_added(v, s);
 	if (added >= 0) {
-		host_fail(why, "--text", "%.60s is a token by itself (tokenizer.ggml.token_type), and how texts go "
-		          "on after it is not known of SentencePiece here: give --tokens", v->token.text[added]);
+		host_fail(why, "--text", "%.60s is a token by itself (tokenizer.ggml.token_type), "
+		                         "and how texts go "
+		          "on after it is not known of SentencePiece here: give "
+		          "--tokens", v->token.text[added]);
 		return -1;
 	}
 

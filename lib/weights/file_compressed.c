@@ -1,5 +1,6 @@
-/* file_compressed.c - reads what the quantization_config of compressed-tensors states about weights, and rejects
- * values that change weights and that hexc does not read. The tensors determine the rest (format_file.c).
+/* file_compressed.c - reads what the quantization_config of compressed-tensors states about weights, and
+ * rejects values that change weights and that hexc does not read. The tensors determine the rest
+ * (format_file.c).
  *
  *	{"quant_method": "compressed-tensors", "format": "pack-quantized", "config_groups": {"group_0":
  *	 {"targets": ["Linear"], "weights": {"num_bits": 4, "type": "int", "symmetric": false,
@@ -13,11 +14,11 @@
 
 /* Formats of which hexc reads the tensors: dense ones have no quantized weights. */
 static const char formats_read[] = "pack-quantized|int-quantized|float-quantized|naive-quantized|"
-				   "nvfp4-pack-quantized|mxfp4-pack-quantized|mxfp8-quantized|mixed-precision|"
-				   "dense";
+				   "nvfp4-pack-quantized|mxfp4-pack-quantized|mxfp8-quantized|"
+				   "mixed-precision|dense";
 static const char strategies_read[] = "channel|group|tensor_group";
-static const char keys_read[] = "num_bits|type|symmetric|group_size|strategy|block_structure|dynamic|actorder|"
-				"scale_dtype|zp_dtype|observer|observer_kwargs";
+static const char keys_read[] = "num_bits|type|symmetric|group_size|strategy|block_structure|dynamic|"
+				"actorder|scale_dtype|zp_dtype|observer|observer_kwargs";
 
 typedef struct Reading {
 	hexc_file *f;
@@ -69,7 +70,8 @@ quoted(hexc_file *f, const Json *j)
 static bool
 not_read(const Reading *r, const Json *j, const char *read)
 {
-	return file_error(r->f, "%s: %s%s is %s, and hexc reads only %s; quantize the model so", r->by, r->where,
+	return file_error(r->f, "%s: %s%s is %s, and hexc reads only %s; quantize the model "
+	                        "so", r->by, r->where,
 	                  file_quote(r->f, j->key, strlen(j->key)), quoted(r->f, j), read);
 }
 
@@ -122,10 +124,12 @@ take_weights(const Reading *r, const Json *weights, bool first)
 	for (const Json *j = weights->first; j; j = j->next)
 		if (!in_list(keys_read, j->key))
 			return file_error(r->f,
-			                  "%s: %s%s is not known here, and may change what codes mean; take a "
+			                  "%s: %s%s is not known here, and may change what codes "
+			                  "mean; take a "
 			                  "model without it",
 			                  r->by, r->where, file_quote(r->f, j->key, strlen(j->key)));
-	if (!take_text(r, weights, "type", "int|float") || !take_text(r, weights, "strategy", strategies_read) ||
+	if (!take_text(r, weights, "type", "int|float") ||
+	    !take_text(r, weights, "strategy", strategies_read) ||
 	    !take_order(r, weights, &ordered))
 		return false;
 	if (bits && (!bits->is_u64 || (is_float ? bits->u64 != 4 && bits->u64 != 8
@@ -166,7 +170,8 @@ take_group(Reading *r, const Json *group, int *read)
 	return take_weights(r, weights, !(*read)++);
 }
 
-/* Rejects functions beside quantization that change what weights are multiplied with, or how they are stored. */
+/* Rejects functions beside quantization that change what weights are multiplied with, or how they are
+ * stored. */
 static bool
 take_others(const Reading *r, const Json *q)
 {

@@ -119,7 +119,8 @@ bool format_compressed(const Format *format);
 /* format_near.c: reports which format is nearest to tensors that no format matches, and what is missing.
  * Returns false if no format has a first part with this name. */
 bool fit_nearest(const hexc_file *f, const char *name, char *why, size_t nwhy);
-/* format_near.c: are the weight's codes packed as compressed-tensors did before 0.18? Then writes a sentence. */
+/* format_near.c: are the weight's codes packed as compressed-tensors did before 0.18? Then writes a
+ * sentence. */
 bool fit_padded(const hexc_file *f, const char *name, char *why, size_t nwhy);
 
 /* ---- bits of a tile (format_codec.c) ---------------------------------------------------------------- */

@@ -264,7 +264,8 @@ fit_file(Fit *fit, const Format *format, const hexc_file *f, const char *name, c
 	shape = format_compressed(format) ? stated_shape(f, name, &n, &k) : 0;
 	if (shape < 0) {
 		why_error(0, why, nwhy,
-		          "%s.weight_shape is not a list of 2 to %d positive I64 or I32; write the file again",
+		          "%s.weight_shape is not a list of 2 to %d positive I64 or I32; write the "
+		          "file again",
 		          name, HEXC_MAX_RANK);
 		return -1;
 	}

@@ -94,7 +94,8 @@ consider(Near *best, const Format *format)
 	Near x = { .f = best->f, .name = best->name, .format = format };
 	Fit fit;
 
-	if (!format_stated(format, x.f) || format_other_width(format, x.f) || !parts_find(&x.parts, format, x.f, x.name))
+	if (!format_stated(format, x.f) || format_other_width(format, x.f) ||
+	    !parts_find(&x.parts, format, x.f, x.name))
 		return;
 	x.swapped = x.parts.wrong == FORMAT_PARTS ? find_swapped(format, &x.parts) : 0;
 	x.agree = -2;
@@ -234,7 +235,8 @@ tell_width(const hexc_file *f, const char *name, char *why, size_t nwhy)
 		    parts_fit(&fit, &formats[i], &p, format_grouped(&formats[i], 0), NULL, 0) < 0 ||
 		    fit.wrong < FORMAT_PARTS)
 			continue;
-		why_error(0, why, nwhy, "%s has the tensors of %s, but %s states num_bits %d; state the model's own "
+		why_error(0, why, nwhy, "%s has the tensors of %s, but %s states num_bits %d; state "
+		                        "the model's own "
 		          "configuration", name, formats[i].name, f->compressed.by, f->compressed.bits);
 		return true;
 	}
@@ -280,7 +282,8 @@ fit_padded(const hexc_file *f, const char *name, char *why, size_t nwhy)
 			continue;
 		why_error(0, why, nwhy,
 		          "%s.weight_packed has %lld words per output, %lld codes of %d bits in each, as "
-		          "compressed-tensors before 0.18 packs them, and hexc reads codes without gaps; write "
+		          "compressed-tensors before 0.18 packs them, and hexc reads codes without "
+		          "gaps; write "
 		          "the model again with 0.18 or later",
 		          name, (long long)t.dim[1], (long long)each, widths[i]);
 		return true;

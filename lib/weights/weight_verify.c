@@ -34,7 +34,8 @@ check_zeros(const hexc_file *f, const hexc_weight *w, char *why, size_t n)
 		return HEXC_OK;
 	if (!other)
 		return why_error(HEXC_E_FILE, why, n,
-		                 "%s.weight_zero_point is not 0, and hexc reads %s without zeros; quantize the "
+		                 "%s.weight_zero_point is not 0, and hexc reads %s without zeros; "
+		                 "quantize the "
 		                 "model with symmetric: true",
 		                 w->name, w->format);
 	if (!fit_sizes(&fit, other, w->n, w->k, scale->group, NULL, why, n))
@@ -42,7 +43,8 @@ check_zeros(const hexc_file *f, const hexc_weight *w, char *why, size_t n)
 	type = file_type("safetensors", other->part[2].types, NULL);
 	part_shape(&fit.part[2], w, type->dtype, &wanted);
 	return why_error(HEXC_E_FILE, why, n,
-	                 "%s.weight_zero_point is %s of %llu bytes, and %s wants %s [%lld, %lld]; write the model "
+	                 "%s.weight_zero_point is %s of %llu bytes, and %s wants %s [%lld, %lld]; "
+	                 "write the model "
 	                 "again with compressed-tensors 0.9 or later",
 	                 w->name, t.type, (unsigned long long)t.bytes, other->name, type->name,
 	                 (long long)wanted.dim[0], (long long)wanted.dim[1]);
@@ -69,7 +71,8 @@ check_order(const hexc_file *f, const hexc_weight *w, char *why, size_t n)
 	if (t.bytes % 4 == 0 && (same || unset))
 		return HEXC_OK;
 	return why_error(HEXC_E_FILE, why, n,
-	                 "%s.weight_g_idx orders inputs, and hexc reads %s without an order; quantize the model "
+	                 "%s.weight_g_idx orders inputs, and hexc reads %s without an order; "
+	                 "quantize the model "
 	                 "with actorder: null",
 	                 w->name, w->format);
 }
@@ -91,17 +94,20 @@ check_compressed(const hexc_file *f, const hexc_weight *w, char *why, size_t n)
 		return code;
 	if (c->symmetric == 1 && zeros)
 		return why_error(HEXC_E_FILE, why, n,
-		                 "%s.weight_zero_point is there, but %s states symmetric: true; state the model's "
+		                 "%s.weight_zero_point is there, but %s states symmetric: true; "
+		                 "state the model's "
 		                 "own configuration",
 		                 w->name, c->by);
 	if (c->symmetric == 0 && !zeros)
 		return why_error(HEXC_E_FILE, why, n,
-		                 "%s.weight_zero_point is missing, but %s states symmetric: false; write the model "
+		                 "%s.weight_zero_point is missing, but %s states symmetric: false; "
+		                 "write the model "
 		                 "again",
 		                 w->name, c->by);
 	if (c->ordered == 1 && !w->plane[HEXC_PLANE_INDEX].dtype)
 		return why_error(HEXC_E_FILE, why, n,
-		                 "%s.weight_g_idx is missing or -1, but %s states actorder: group; write the model "
+		                 "%s.weight_g_idx is missing or -1, but %s states actorder: group; "
+		                 "write the model "
 		                 "again, or quantize it with actorder: weight",
 		                 w->name, c->by);
 	return HEXC_OK;

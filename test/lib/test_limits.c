@@ -368,9 +368,9 @@ TEST(tile_memory)
 
 enum { TILE = 1 << 20, PART = 1 << 21 }; /* elements, which take 8 bytes each in the interpreter; bytes */
 
-/* Large blocks of more memory than the machine may have, while `repeating`: their pages are, but for the first,
- * the same PART bytes again and again. A block here is one tile, whose elements may be any numbers. The
- * interpreter allocates from the C library, and on one thread if there is one block of the grid. */
+/* Large blocks of more memory than the machine may have, while `repeating`: their pages are, but for the
+ * first, the same PART bytes again and again. A block here is one tile, whose elements may be any numbers.
+ * The interpreter allocates from the C library, and on one thread if there is one block of the grid. */
 static struct {
 	bool repeating;
 	int file, n, live;
@@ -385,7 +385,8 @@ static void *
 repeat(size_t bytes)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), end = (bytes + page - 1) / page * page;
-	char *at = mmap(NULL, end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *at = mmap(NULL, end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+	                0);
 
 	ck_assert(at != MAP_FAILED && repeated.n < (int)(sizeof repeated.block / sizeof *repeated.block));
 	for (size_t i = page; i < end; i += PART) {
@@ -491,8 +492,8 @@ most_memory(const hexc_module *m, unsigned threads, int64_t columns, size_t max_
 	return repeated.most;
 }
 
-/* hexc.h: 2 GiB, plus 1 GiB per thread, plus 40 bytes per element of written tensors. The tiles that were held
- * fit in that, and with two more, of which one stands for the smaller blocks, would not. */
+/* hexc.h: 2 GiB, plus 1 GiB per thread, plus 40 bytes per element of written tensors. The tiles that were
+ * held fit in that, and with two more, of which one stands for the smaller blocks, would not. */
 TEST(default_tile_memory)
 {
 	static const size_t gib = (size_t)1 << 30, tile = 8 * (size_t)TILE + 4096;
@@ -507,7 +508,8 @@ TEST(default_tile_memory)
 		size_t limit = (2 + of[i].threads) * gib + 40 * 1024 * (size_t)of[i].columns;
 
 		most = most_memory(m, of[i].threads, of[i].columns, 0, HEXC_E_NOMEM);
-		ck_assert_msg(most <= limit && most + 2 * tile > limit, "%u threads, %lld columns: %zu bytes, and the "
+		ck_assert_msg(most <= limit && most + 2 * tile > limit, "%u threads, %lld columns: "
+		                                                        "%zu bytes, and the "
 		                                                    "limit is %zu",
 		              of[i].threads, (long long)of[i].columns, most, limit);
 	}

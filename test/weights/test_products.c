@@ -53,13 +53,14 @@ static void
 zeros(Case *c, const hexc_weight *w)
 {
 	const hexc_plane *zero = &w->plane[HEXC_PLANE_ZERO], *scale = &w->plane[HEXC_PLANE_SCALE];
-	hexc_plane bias = { w->plane[HEXC_PLANE_CODE].dtype, scale->rows, scale->cols, scale->group, NULL, 0 };
+	hexc_plane bias = *scale;
 
 	if (zero->dtype) {
 		plane(c, "Z", zero);
 		case_def(c, "ZEROS", hexc_type_value(zero->dtype));
 		return;
 	}
+	bias.dtype = w->plane[HEXC_PLANE_CODE].dtype;
 	bias.bytes = (uint64_t)(bias.rows * bias.cols) * hexc_dtype_find(bias.dtype)->bits / 8;
 	bias.data = calloc(1, (size_t)bias.bytes + 8);
 	for (int64_t i = 0; i < bias.rows * bias.cols; i++)
@@ -193,9 +194,11 @@ TEST(files)
 TEST(compressed_files)
 {
 	static const char *const of[][2] = {
-		{ "in_place", "w4.zero" },       { "in_place", "w3.zero" },         { "in_place", "w4.row" },
-		{ "in_place", "w8.zero_int" },   { "ordered", "w4.drawn" },         { "ordered", "w4.zero_drawn" },
-		{ "ordered", "w8.zero_unset" },  { "ordered", "w8.int_zero_drawn" }, { "ordered", "w8.int_drawn" },
+		{ "in_place", "w4.zero" },         { "in_place", "w3.zero" },
+		{ "in_place", "w4.row" },          { "in_place", "w8.zero_int" },
+		{ "ordered", "w4.drawn" },         { "ordered", "w4.zero_drawn" },
+		{ "ordered", "w8.zero_unset" },    { "ordered", "w8.int_zero_drawn" },
+		{ "ordered", "w8.int_drawn" },
 	};
 	char file[100];
 
