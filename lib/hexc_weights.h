@@ -66,8 +66,14 @@ typedef struct hexc_file_tensor {
  * well, at opening. The default is gptq, and gemm for AWQ. Weights are detected again: call it before
  * other threads read the file.
  *
- * Returns HEXC_OK, or with a sentence in why[0..n) E_FILE: an unknown checkpoint_format, or one that
- * contradicts the metadata; E_INVALID: not JSON; E_NOMEM. On failure nothing is stated. */
+ * Of compressed-tensors, whose tensors identify the format, format, config_groups.*.weights,
+ * sparsity_config and transform_config are read: values that change weights and that hexc does not read
+ * are rejected. If all groups agree on num_bits, symmetric or actorder, weights that differ from that are
+ * rejected when they are loaded.
+ *
+ * Returns HEXC_OK, or with a sentence in why[0..n) E_FILE: an unknown checkpoint_format, one that
+ * contradicts the metadata, or a value that hexc does not read; E_INVALID: not JSON; E_NOMEM. On failure
+ * nothing is stated. */
 HEXC_API int hexc_file_config(hexc_file *f, const char *json, size_t bytes, char *why, size_t n);
 
 /* Is the file one of several files of a model? Returns 1, with its number from 1 and the number of files

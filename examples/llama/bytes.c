@@ -71,9 +71,9 @@ word_tokens(const Vocab *v, Word *w, int32_t *token, int room)
 {
 	Join *j = &w->join;
 	int32_t t = texts_find(&v->token, w->s, (size_t)j->start[j->n]);
-	int made = 0;
+	int made = 0, type = t < 0 || !v->type ? NORMAL : v->type[t];
 
-	if (v->split->whole && room > 0 && t >= 0 && !(v->type && v->type[t] == CONTROL)) {
+	if (v->split->whole && room > 0 && t >= 0 && type != CONTROL && type != USER) {
 		*token = t;
 		return 1;
 	}
@@ -106,8 +106,20 @@ bytes_tokens(const Vocab *v, const char *text, int32_t *token, int room)
 		c[n].code = host_char(&s);
 		c[n + 1].at = (int)(s - text);
 	}
-	for (int i = 0, end; ok && i < n; i = end) {
-		end = split_word(v->split, c, n, i);
+	for (int i = 0, end, stop = 0; ok && i < n; i = end) {
+		int32_t t = vocab_added(v, text + c[i].at);
+
+		if (t >= 0) { /* it is cut out first: words do not reach into it */
+			for (end = i; c[end].at < c[i].at + (int)strlen(v->token.text[t]);)
+				end++;
+			if (made < room)
+				token[made++] = t;
+			continue;
+		}
+		if (stop <= i)
+			for (stop = i + 1; stop < n && vocab_added(v, text + c[stop].at) < 0;)
+				stop++;
+		end = split_word(v->split, c, stop, i);
 		write_bytes(&w, text + c[i].at, c[end].at - c[i].at);
 		more = word_tokens(v, &w, token + made, room - made);
 		made += more;

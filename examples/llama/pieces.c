@@ -47,11 +47,21 @@ with_blanks(const Vocab *v, const char *text)
 	return out;
 }
 
+/* The token of a piece; -1: none. Texts do not make the other kinds of tokens, however they are spelled. */
+static int32_t
+find_piece(const Vocab *v, const char *s, size_t n)
+{
+	int32_t t = texts_find(&v->token, s, n);
+	int type = t < 0 || !v->type ? NORMAL : v->type[t];
+
+	return type == UNKNOWN || type == CONTROL || type == BYTE ? -1 : t;
+}
+
 static double
 rank(const Join *j, int from, int middle, int to)
 {
 	const Vocab *v = j->user;
-	int32_t t = texts_find(&v->token, j->text + from, (size_t)(to - from));
+	int32_t t = find_piece(v, j->text + from, (size_t)(to - from));
 
 	(void)middle;
 	return t < 0 ? NAN : -(double)v->score[t];
@@ -61,7 +71,7 @@ rank(const Join *j, int from, int middle, int to)
 static int
 put_piece(const Vocab *v, const char *s, int n, int32_t *token, int room)
 {
-	int32_t t = texts_find(&v->token, s, (size_t)n);
+	int32_t t = find_piece(v, s, (size_t)n);
 	int made = 0;
 
 	if (t >= 0 && room > 0) {

@@ -123,22 +123,97 @@ take_word(Reader *r, uint64_t type, char *out, size_t n)
 	free(s);
 }
 
+/* A whole number of any type that holds one; INT64_MAX if it is below 0, as no token is. */
+static int64_t
+take_whole(Reader *r, uint64_t type)
+{
+	bool is_signed = type == 1 || type == 3 || type == 5 || type == 11;
+	int bytes = type == 6 || type == 7 || type == 12 ? 0 : size_of(type);
+	uint64_t x = take(r, bytes);
+
+	r->bad = r->bad || !bytes;
+	return x >> (8 * (bytes ? bytes : 1) - 1) && (is_signed || bytes == 8) ? INT64_MAX : (int64_t)x;
+}
+
+static bool
+take_bool(Reader *r, uint64_t type)
+{
+	r->bad = r->bad || type != 7;
+	return take(r, 1) != 0;
+}
+
 /* What is looked at when all is read. */
 typedef struct Words {
 	char model[60], pre[60];
 	int64_t scores, types;
 	const char *after; /* what asks for a token behind a text; NULL: nothing */
+	char key[100];     /* the first key that is not known, or asks for what is not done; "": none */
+	const char *asks;  /* what such a key says */
+	int blank;         /* add_space_prefix; -1: the file does not say */
 } Words;
+
+/* What a key may hold; those that are read here come first. */
+typedef enum Use { USE_READ, USE_ANY, USE_OFF, USE_EMPTY, USE_UNKNOWN } Use;
+
+static Use
+use_of(const char *key)
+{
+	static const struct {
+		const char *name;
+		Use use;
+	} keys[] = {
+#define READ(name) { name, USE_READ },
+#define ANY(name) { name, USE_ANY },
+#define OFF(name) { name, USE_OFF },
+#define EMPTY(name) { name, USE_EMPTY },
+#include "examples/llama/tokenizer.def"
+	};
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (strcmp(keys[i].name, key) == 0)
+			return keys[i].use;
+	return strncmp(key, "chat_template.", 14) == 0 ? USE_ANY : USE_UNKNOWN;
+}
+
+/* A key that is not read: what it asks for. */
+static void
+take_other(Reader *r, Words *w, const char *key, uint64_t type)
+{
+	Use use = use_of(key);
+	const char *asks = NULL;
+
+	if (use == USE_OFF) {
+		asks = take_bool(r, type) ? "true asks for what is not done here" : NULL;
+	} else if (use == USE_EMPTY) {
+		uint64_t of = take(r, type == 9 ? 4 : 0), n = take(r, type == 9 ? 8 : 0);
+
+		asks = n ? "its list asks for what is not done here" : NULL;
+		r->bad = r->bad || type != 9;
+		for (uint64_t i = 0; i < n && !r->bad; i++)
+			skip(r, of);
+	} else {
+		asks = use == USE_UNKNOWN ? "this key is not known here, and may change the tokens "
+		                            "of a text" : NULL;
+		skip(r, type);
+	}
+	if (asks && !w->asks) {
+		w->asks = asks;
+		snprintf(w->key, sizeof w->key, "tokenizer.%.80s", key);
+	}
+}
 
 static void
 take_entry(Reader *r, Vocab *v, Words *w)
 {
-	static const char prefix[] = "tokenizer.ggml.";
+	static const char prefix[] = "tokenizer.";
 	char *key = take_string(r);
 	uint64_t type = take(r, 4);
-	const char *k = key && strncmp(key, prefix, sizeof prefix - 1) == 0 ? key + sizeof prefix - 1 : "";
+	bool ours = key && strncmp(key, prefix, sizeof prefix - 1) == 0;
+	const char *of = ours ? key + sizeof prefix - 1 : "", *k = strncmp(of, "ggml.", 5) == 0 ? of + 5 : "";
 
-	if (strcmp(k, "tokens") == 0) {
+	if (!ours) {
+		skip(r, type);
+	} else if (strcmp(k, "tokens") == 0) {
 		take_texts(r, type, &v->token);
 	} else if (strcmp(k, "merges") == 0) {
 		take_texts(r, type, &v->merge);
@@ -150,19 +225,19 @@ take_entry(Reader *r, Vocab *v, Words *w)
 		take_word(r, type, w->model, sizeof w->model);
 	} else if (strcmp(k, "pre") == 0) {
 		take_word(r, type, w->pre, sizeof w->pre);
-	} else if (strcmp(k, "bos_token_id") == 0 && type == 4) {
-		v->begin = (int64_t)take(r, 4);
-	} else if (strcmp(k, "unknown_token_id") == 0 && type == 4) {
-		v->unknown = (int64_t)take(r, 4);
-	} else if (strcmp(k, "add_bos_token") == 0 && type == 7) {
-		v->add_begin = take(r, 1) != 0;
-	} else if (strcmp(k, "add_space_prefix") == 0 && type == 7) {
-		v->add_blank = take(r, 1) != 0;
-	} else if ((strcmp(k, "add_eos_token") == 0 || strcmp(k, "add_sep_token") == 0) && type == 7) {
-		if (take(r, 1))
+	} else if (strcmp(k, "bos_token_id") == 0) {
+		v->begin = take_whole(r, type);
+	} else if (strcmp(k, "unknown_token_id") == 0) {
+		v->unknown = take_whole(r, type);
+	} else if (strcmp(k, "add_bos_token") == 0) {
+		v->add_begin = take_bool(r, type);
+	} else if (strcmp(k, "add_space_prefix") == 0) {
+		w->blank = take_bool(r, type);
+	} else if (strcmp(k, "add_eos_token") == 0 || strcmp(k, "add_sep_token") == 0) {
+		if (take_bool(r, type))
 			w->after = k[4] == 'e' ? "add_eos_token" : "add_sep_token";
 	} else {
-		skip(r, type);
+		take_other(r, w, of, type);
 	}
 	free(key);
 }
@@ -241,8 +316,12 @@ free_texts(Texts *t)
 static bool
 take_model(Vocab *v, const Words *w, const char *path, char *why)
 {
-	if (strcmp(w->model, "llama") == 0)
+	v->add_blank = w->blank != 0;
+	if (strcmp(w->model, "llama") == 0) { /* tokens that SentencePiece has where the file does not say */
+		v->unknown = v->unknown < 0 ? 0 : v->unknown;
+		v->begin = v->begin < 0 ? 1 : v->begin;
 		return v->score || host_fail(why, path, "its vocabulary has no scores: convert it anew");
+	}
 	if (strcmp(w->model, "gpt2"))
 		return host_fail(why, path, "its vocabulary is one of %s (tokenizer.ggml.model), and texts "
 		                 "are cut for llama and gpt2: give --tokens",
@@ -250,17 +329,36 @@ take_model(Vocab *v, const Words *w, const char *path, char *why)
 	if (!v->merge.text)
 		return host_fail(why, path, "its vocabulary has no merges: convert it anew");
 	v->split = split_find(w->pre);
+	if (v->split && w->blank > 0)
+		return host_fail(why, "tokenizer.ggml.add_space_prefix", "no blank is put before "
+		                                                         "joined bytes here: "
+		                 "give --tokens");
+	if (v->split && v->begin < 0 && (v->add_begin < 0 ? v->split->begin : v->add_begin > 0))
+		return host_fail(why, "tokenizer.ggml.bos_token_id", "the file lacks it, and its "
+		                                                     "texts begin with "
+		                 "that token: give --tokens, or convert it anew");
 	if (v->split)
 		return true;
 	return host_fail(why, path, "its texts are cut into words as %s does (tokenizer.ggml.pre), which "
 	                 "is not known: give --tokens", *w->pre ? w->pre : "nothing");
 }
 
+/* Collects the tokens that are cut out of texts first. */
+static bool
+list_added(Vocab *v)
+{
+	v->add = calloc((size_t)v->token.n + 1, sizeof *v->add);
+	for (int64_t i = 0; v->add && v->type && i < v->token.n; i++)
+		if (v->type[i] == USER)
+			v->add[v->added++] = (int32_t)i;
+	return v->add != NULL;
+}
+
 static bool
 read_vocab(Vocab *v, const char *path, char *why)
 {
 	Reader r = { fopen(path, "rb"), false };
-	Words w = { .scores = 0 };
+	Words w = { .blank = -1 };
 	uint64_t entries;
 
 	if (!r.f)
@@ -284,7 +382,20 @@ read_vocab(Vocab *v, const char *path, char *why)
 		return false;
 	if (v->begin >= v->token.n || v->unknown >= v->token.n)
 		return host_fail(why, path, "its first or unknown token is none: convert it anew");
-	return (index_texts(&v->token) && index_texts(&v->merge)) || host_fail(why, path, "out of memory");
+	for (int64_t i = 0; v->type && i < v->token.n; i++)
+		if (v->type[i] < NORMAL || v->type[i] > BYTE)
+			return host_fail(why, "tokenizer.ggml.token_type", "%d, of token %lld, is "
+			                                                   "not 1 to 6: give "
+			                 "--tokens, or convert it anew", (int)v->type[i], (long long)i);
+	for (int64_t i = 0; !v->split && i < v->token.n; i++)
+		if (!(v->score[i] <= 0 || v->score[i] > 0))
+			return host_fail(why, "tokenizer.ggml.scores", "that of token %lld is no "
+			                                               "number: convert it "
+			                 "anew", (long long)i);
+	if (w.asks)
+		return host_fail(why, w.key, "%s: give --tokens", w.asks);
+	return (index_texts(&v->token) && index_texts(&v->merge) && list_added(v)) ||
+	       host_fail(why, path, "out of memory");
 }
 
 Vocab *
@@ -297,7 +408,6 @@ vocab_open(const char *path, char *why)
 		return NULL;
 	}
 	v->begin = v->unknown = v->add_begin = -1;
-	v->add_blank = true;
 	if (read_vocab(v, path, why))
 		return v;
 	vocab_close(v);
@@ -313,7 +423,26 @@ vocab_close(Vocab *v)
 	free_texts(&v->merge);
 	free(v->score);
 	free(v->type);
+	free(v->add);
 	free(v);
+}
+
+int32_t
+vocab_added(const Vocab *v, const char *text)
+{
+	int32_t best = -1;
+	size_t most = 0;
+
+	for (int64_t i = 0; i < v->added; i++) {
+		const char *s = v->token.text[v->add[i]];
+		size_t n = strlen(s);
+
+		if (n > most && strncmp(text, s, n) == 0) {
+			best = v->add[i];
+			most = n;
+		}
+	}
+	return best;
 }
 
 /* ---- text to tokens, and back ------------------------------------------------------------------------ */
@@ -323,6 +452,17 @@ vocab_tokens(const Vocab *v, const char *text, int32_t *token, int room, char *w
 {
 	bool begin = v->add_begin < 0 ? !v->split || v->split->begin : v->add_begin > 0;
 	int first = begin && v->begin >= 0 && room > 0, made;
+	int32_t added = -1;
+
+	for (const char *s = v->split ? "" : text; *s && added < 0; s++)
+		added = vocab_added(v, s);
+	if (added >= 0) {
+		host_fail(why, "--text", "%.60s is a token by itself (tokenizer.ggml.token_type), "
+		                         "and how texts go "
+		          "on after it is not known of SentencePiece here: give "
+		          "--tokens", v->token.text[added]);
+		return -1;
+	}
 
 	if (first)
 		*token = (int32_t)v->begin;

@@ -4,7 +4,7 @@
 #include "examples/llama/llama.h"
 
 /* What tokenizer.ggml.token_type says. */
-enum { CONTROL = 3, USER = 4, BYTE = 6 };
+enum { NORMAL = 1, UNKNOWN, CONTROL, USER, UNUSED, BYTE };
 
 /* Texts by number, and numbers by text. */
 typedef struct Texts {
@@ -32,6 +32,8 @@ struct Vocab {
 	int64_t begin, unknown; /* tokens; -1: none */
 	int add_begin; /* -1: the file does not say */
 	bool add_blank;
+	int32_t *add; /* tokens of type USER */
+	int64_t added;
 };
 
 /* ---- vocab.c */
@@ -40,6 +42,9 @@ struct Vocab {
 int32_t texts_find(const Texts *t, const char *s, size_t n);
 /* The number of s[0..middle) and s[middle..n), with a blank between them; -1: none. */
 int32_t texts_find_pair(const Texts *t, const char *s, size_t middle, size_t n);
+
+/* The longest token of type USER that the text begins with; -1: none. */
+int32_t vocab_added(const Vocab *v, const char *text);
 
 /* ---- pieces.c: SentencePiece.  bytes.c: joined bytes.  As vocab_tokens and vocab_bytes, without what stands
  *      in front, and of tokens that are text. */

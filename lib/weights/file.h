@@ -4,6 +4,8 @@
 #include "lib/hexc_weights.h"
 #include "taskmap/support/support.h"
 
+struct Json;
+
 /* An element or block type of a container. */
 typedef struct FileType {
 	const char *name;    /* the container's name; NULL: it lacks the type */
@@ -31,6 +33,15 @@ typedef struct FileWeight {
 	const struct Format *format;
 } FileWeight;
 
+/* What compressed-tensors' quantization_config states of the weights of all its groups (file_compressed.c).
+ * -1: nothing, or the groups differ. */
+typedef struct Compressed {
+	const char *by; /* the text that states it, for messages; NULL: nothing states it */
+	int bits;
+	int symmetric; /* 1: no zeros; 0: zeros */
+	int ordered;   /* 1: by a g_idx; 0: in place */
+} Compressed;
+
 struct hexc_file {
 	Arena arena;
 	const char *kind;
@@ -48,6 +59,7 @@ struct hexc_file {
 	size_t nweight, weight_cap;
 	const char *checkpoint; /* stated checkpoint_format, in lower case; NULL: not stated */
 	const char *stated_by;  /* the text that states it, for messages */
+	Compressed compressed;  /* what a configuration states of compressed-tensors */
 	const char *blocks;     /* GGUF's general.quantization_version; NULL: not stated */
 	uint32_t shard, shards; /* this is file `shard` of `shards` of a model, from 1; 0: not sharded */
 	char *why;
@@ -75,6 +87,9 @@ bool gguf_read(hexc_file *f);
 /* Reads what the metadata state about quantized weights (file_config.c). Returns false with a sentence if
  * they contradict each other. */
 bool file_metadata(hexc_file *f);
+/* Reads compressed-tensors' quantization_config `q`. Returns false with a sentence if hexc reads no such
+ * weights. */
+bool file_compressed(hexc_file *f, const struct Json *q, const char *by);
 /* Is the file's stated checkpoint_format known? Returns false with a sentence. */
 bool file_stated_known(const hexc_file *f, char *why, size_t n);
 /* Is the file JSON, the index of a model of several files? If so, writes a sentence. */

@@ -77,6 +77,7 @@ state_config(hexc_file *f, const Json *root, const char *by)
 {
 	const Json *q = json_member(root, "quantization_config"), *format, *method, *marlin, *version;
 
+	q = q ? q : json_member(root, "compression_config"); /* of compressed-tensors until 0.5 */
 	q = q && q->kind == JSON_OBJECT ? q : root;
 	format = json_member(q, "checkpoint_format");
 	method = json_member(q, "quant_method");
@@ -90,6 +91,8 @@ state_config(hexc_file *f, const Json *root, const char *by)
 		return state(f, "marlin", by);
 	if (is_text(method) && strcmp(method->text, "awq") == 0 && is_text(version))
 		return state(f, version->text, by);
+	if (is_text(method) && strcmp(method->text, "compressed-tensors") == 0)
+		return file_compressed(f, q, by);
 	return true;
 }
 
@@ -177,6 +180,7 @@ hexc_file_config(hexc_file *f, const char *json, size_t bytes, char *why, size_t
 	if (code != HEXC_OK) { /* restores the state, except memory */
 		f->checkpoint = before.checkpoint;
 		f->stated_by = before.stated_by;
+		f->compressed = before.compressed;
 		f->weight = before.weight;
 		f->nweight = before.nweight;
 		f->weight_cap = before.weight_cap;

@@ -12,27 +12,25 @@ typedef enum PlaneOp { OP_none, OP_add, OP_negate, OP_invert } PlaneOp;
 
 /* Rows of formats.def. */
 typedef struct FormatPiece {
-	hexc_plane_id plane;
-	int bits, shift, base;
 	const char *layout; /* NULL: end of the pieces */
+	int16_t bits, shift, base;
+	uint8_t plane; /* hexc_plane_id */
 } FormatPiece;
 
 typedef struct FormatPart {
 	const char *suffix, *types; /* types NULL: end of the parts */
-	int tile_n, tile_k;
+	int16_t tile_n, tile_k, chunk, rows;
 	char order;
-	int chunk, rows;
-	bool optional;
+	int8_t optional; /* 1: files may lack it; 2: and quantized weights lack it */
 	FormatPiece piece[FORMAT_PIECES];
 } FormatPart;
 
 typedef struct FormatPlane {
-	bool used;
 	const char *dtype;
-	int group;
-	bool per_n;
 	PlaneOp op;
-	int64_t c;
+	int c;
+	int16_t group;
+	bool used, per_n;
 } FormatPlane;
 
 typedef struct Format {
@@ -42,7 +40,7 @@ typedef struct Format {
 	const char *stated;     /* the checkpoint_format of this format; NULL: none known */
 	bool must_state;        /* a file without a stated format does not have this format */
 	const char *table_type; /* NULL: codes are values */
-	int table[16];          /* value of each code */
+	int8_t table[16];       /* value of each code */
 	FormatPlane plane[HEXC_NPLANE];
 	FormatPart part[FORMAT_PARTS];
 } Format;
@@ -111,9 +109,19 @@ int parts_fit(Fit *fit, const Format *format, const FileParts *p, int by, char *
 /* Is a weight in this format stored under this name? Returns 0: no; 1: yes; -1: a tensor has the name, but
  * it or its companions do not fit. why[0..nwhy) gets a sentence only if fit_nearest has no better one. */
 int fit_file(Fit *fit, const Format *format, const hexc_file *f, const char *name, char *why, size_t nwhy);
+/* Reads compressed-tensors' .weight_shape. Returns 1 with W[n, k], 0 if there is none, or -1 if it is no
+ * shape. */
+int stated_shape(const hexc_file *f, const char *name, int64_t *n, int64_t *k);
+/* Does the configuration of compressed-tensors state another width of the codes? */
+bool format_other_width(const Format *format, const hexc_file *f);
+/* Is it one of compressed-tensors' formats, whose tensors are called .weight_..? */
+bool format_compressed(const Format *format);
 /* format_near.c: reports which format is nearest to tensors that no format matches, and what is missing.
  * Returns false if no format has a first part with this name. */
 bool fit_nearest(const hexc_file *f, const char *name, char *why, size_t nwhy);
+/* format_near.c: are the weight's codes packed as compressed-tensors did before 0.18? Then writes a
+ * sentence. */
+bool fit_padded(const hexc_file *f, const char *name, char *why, size_t nwhy);
 
 /* ---- bits of a tile (format_codec.c) ---------------------------------------------------------------- */
 

@@ -99,18 +99,82 @@ row_agrees(const PartMap *m, const hexc_file_tensor *t)
 	return b * e == m->row;
 }
 
-/* compressed-tensors stores the shape next to codes whose width the shapes do not determine. */
-static bool
-stated_shape_agrees(const hexc_file *f, const char *name, int64_t n, int64_t k)
+bool
+format_compressed(const Format *format)
+{
+	return strncmp(format->part[0].suffix, ".weight", 7) == 0;
+}
+
+/* Reads the shape that compressed-tensors stores next to codes whose width the shapes do not determine.
+ * Returns 1 with W[n, k], 0 if there is none, or -1 if it is no shape of whole numbers. */
+int
+stated_shape(const hexc_file *f, const char *name, int64_t *n, int64_t *k)
 {
 	hexc_file_tensor t;
-	int64_t dim[2];
+	uint64_t each, count;
 
-	if (!find_part(f, name, ".weight_shape", &t) || !t.dtype || t.bytes != 16 ||
-	    strcmp(t.dtype, "i64") != 0)
-		return true;
-	memcpy(dim, t.data, sizeof dim);
-	return dim[0] == n && dim[1] == k;
+	*n = *k = 0;
+	if (!find_part(f, name, ".weight_shape", &t))
+		return 0;
+	if (!t.dtype || t.rank != 1 || (strcmp(t.dtype, "i64") != 0 && strcmp(t.dtype, "i32") != 0))
+		return -1;
+	each = strcmp(t.dtype, "i64") == 0 ? 8 : 4;
+	count = t.bytes / each;
+	if (count < 2 || count > HEXC_MAX_RANK)
+		return -1;
+	*n = 1;
+	for (uint64_t i = 0; i < count; i++) {
+		const unsigned char *at = (const unsigned char *)t.data + i * each;
+		int32_t narrow;
+
+		if (each == 8) {
+			memcpy(k, at, sizeof *k);
+		} else {
+			memcpy(&narrow, at, sizeof narrow);
+			*k = narrow;
+		}
+		if (*k < 1 || (i + 1 < count && !mul64(*n, *k, n)))
+			return -1;
+	}
+	return 1;
+}
+
+/* Is every group of the index -1, as compressed-tensors initializes it? Then inputs are in place. */
+static bool
+index_unset(const hexc_file_tensor *t)
+{
+	for (uint64_t i = 0; i + 4 <= t->bytes; i += 4) {
+		int32_t group;
+
+		memcpy(&group, (const unsigned char *)t->data + i, sizeof group);
+		if (group != -1)
+			return false;
+	}
+	return true;
+}
+
+/* Removes the planes of optional parts that the file lacks. */
+static void
+remove_absent(Fit *fit, const FileParts *p)
+{
+	const Format *format = fit->format;
+
+	for (int i = 0; i < FORMAT_PARTS && format->part[i].types; i++) {
+		if (p->there[i])
+			continue;
+		fit->w.bytes -= fit->part[i].bytes;
+		fit->part[i].data = NULL;
+		for (int id = 0; id < HEXC_NPLANE; id++)
+			if (part_holds(&format->part[i], (hexc_plane_id)id))
+				memset(&fit->w.plane[id], 0, sizeof fit->w.plane[id]);
+	}
+}
+
+bool
+format_other_width(const Format *format, const hexc_file *f)
+{
+	return f->compressed.bits > 0 && format_compressed(format) &&
+	       dtype_info[dtype_find(format->code, strlen(format->code))].bits != f->compressed.bits;
 }
 
 /* ---- the parts of a weight --------------------------------------------------------------------------- */
@@ -181,8 +245,10 @@ int
 fit_file(Fit *fit, const Format *format, const hexc_file *f, const char *name, char *why, size_t nwhy)
 {
 	FileParts p;
+	int64_t n, k;
+	int shape;
 
-	if (!format_stated(format, f) || !parts_find(&p, format, f, name))
+	if (!format_stated(format, f) || format_other_width(format, f) || !parts_find(&p, format, f, name))
 		return 0;
 	if (p.wrong < FORMAT_PARTS || parts_fit(fit, format, &p, format_grouped(format, 0), NULL, 0) < 0 ||
 	    fit->wrong < FORMAT_PARTS)
@@ -194,14 +260,26 @@ fit_file(Fit *fit, const Format *format, const hexc_file *f, const char *name, c
 		          f->blocks);
 		return -1;
 	}
-	if (!stated_shape_agrees(f, name, fit->w.n, fit->w.k)) {
-		why_error(0, why, nwhy, "%s.weight_shape is not [%lld, %lld]", name, (long long)fit->w.n,
+	shape = format_compressed(format) ? stated_shape(f, name, &n, &k) : 0;
+	if (shape < 0) {
+		why_error(0, why, nwhy,
+		          "%s.weight_shape is not a list of 2 to %d positive I64 or I32; write the "
+		          "file again",
+		          name, HEXC_MAX_RANK);
+		return -1;
+	}
+	if (shape > 0 && (n != fit->w.n || k != fit->w.k)) {
+		why_error(0, why, nwhy,
+		          "%s.weight_shape states W[%lld, %lld], but the tensors of %s are W[%lld, %lld]; "
+		          "write the file again",
+		          name, (long long)n, (long long)k, format->name, (long long)fit->w.n,
 		          (long long)fit->w.k);
 		return -1;
 	}
 	for (int i = 0; i < FORMAT_PARTS && format->part[i].types; i++)
-		for (int id = 0; !p.there[i] && id < HEXC_NPLANE; id++)
-			if (part_holds(&format->part[i], (hexc_plane_id)id))
-				memset(&fit->w.plane[id], 0, sizeof fit->w.plane[id]);
+		if (p.there[i] && format_compressed(format) &&
+		    part_holds(&format->part[i], HEXC_PLANE_INDEX) && index_unset(&p.t[i]))
+			p.there[i] = false;
+	remove_absent(fit, &p);
 	return 1;
 }

@@ -94,7 +94,8 @@ consider(Near *best, const Format *format)
 	Near x = { .f = best->f, .name = best->name, .format = format };
 	Fit fit;
 
-	if (!format_stated(format, x.f) || !parts_find(&x.parts, format, x.f, x.name))
+	if (!format_stated(format, x.f) || format_other_width(format, x.f) ||
+	    !parts_find(&x.parts, format, x.f, x.name))
 		return;
 	x.swapped = x.parts.wrong == FORMAT_PARTS ? find_swapped(format, &x.parts) : 0;
 	x.agree = -2;
@@ -218,12 +219,33 @@ tell_stated(const hexc_file *f, const char *name, char *why, size_t nwhy)
 	return false;
 }
 
+/* Would a format match but for the width that the configuration states? */
+static bool
+tell_width(const hexc_file *f, const char *name, char *why, size_t nwhy)
+{
+	for (size_t i = 0; i < nformats; i++) {
+		FileParts p;
+		Fit fit;
+
+		if (!format_other_width(&formats[i], f) || !parts_find(&p, &formats[i], f, name) ||
+		    p.wrong < FORMAT_PARTS ||
+		    parts_fit(&fit, &formats[i], &p, format_grouped(&formats[i], 0), NULL, 0) < 0 ||
+		    fit.wrong < FORMAT_PARTS)
+			continue;
+		why_error(0, why, nwhy, "%s has the tensors of %s, but %s states num_bits %d; state "
+		                        "the model's own "
+		          "configuration", name, formats[i].name, f->compressed.by, f->compressed.bits);
+		return true;
+	}
+	return false;
+}
+
 bool
 fit_nearest(const hexc_file *f, const char *name, char *why, size_t nwhy)
 {
 	Near best = { .f = f, .name = name };
 
-	if (tell_stated(f, name, why, nwhy))
+	if (tell_stated(f, name, why, nwhy) || tell_width(f, name, why, nwhy))
 		return true;
 	for (size_t i = 0; i < nformats; i++)
 		consider(&best, &formats[i]);
@@ -236,4 +258,32 @@ fit_nearest(const hexc_file *f, const char *name, char *why, size_t nwhy)
 	else
 		tell_shape(&best, why, nwhy);
 	return true;
+}
+
+/* Until 0.18 a word had 32 / bits codes, rounded down, and widths that do not divide 32 left bits unused. */
+bool
+fit_padded(const hexc_file *f, const char *name, char *why, size_t nwhy)
+{
+	static const int widths[] = { 3, 5, 6, 7 };
+	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT;
+	int64_t n, k;
+
+	if (!find_part(f, name, ".weight_packed", &t) || t.rank != 2 || !t.dtype ||
+	    (strcmp(t.dtype, "i32") != 0 && strcmp(t.dtype, "u32") != 0) ||
+	    stated_shape(f, name, &n, &k) < 1 || t.dim[0] != n)
+		return false;
+	for (size_t i = 0; i < COUNT_OF(widths); i++) {
+		int64_t each = 32 / widths[i];
+
+		if (t.dim[1] != k / each + (k % each != 0) || t.dim[1] == k / 32 * widths[i])
+			continue;
+		why_error(0, why, nwhy,
+		          "%s.weight_packed has %lld words per output, %lld codes of %d bits in each, as "
+		          "compressed-tensors before 0.18 packs them, and hexc reads codes without "
+		          "gaps; write "
+		          "the model again with 0.18 or later",
+		          name, (long long)t.dim[1], (long long)each, widths[i]);
+		return true;
+	}
+	return false;
 }

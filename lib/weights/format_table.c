@@ -8,7 +8,7 @@ const Format formats[] = {
 		.name = name_, .container = container_, .code = code_, .bias = bias_, .group = group_,  \
 		.what = what_,
 #define PLANE(id, dtype_, group_, per_n_, op_, c_)                                                      \
-	.plane[HEXC_PLANE_##id] = { true, dtype_, group_, per_n_, OP_##op_, c_ },
+	.plane[HEXC_PLANE_##id] = { dtype_, OP_##op_, c_, group_, true, per_n_ },
 #define STATED(by, must) .stated = by, .must_state = must,
 #define TABLE(dtype_, ...) .table_type = dtype_, .table = { __VA_ARGS__ },
 #define PARTS .part = {
@@ -17,9 +17,9 @@ const Format formats[] = {
 #define ORDER_b 'b'
 #define PART(suffix_, types_, tile_n_, tile_k_, order_, chunk_, rows_, optional_)                       \
 	{                                                                                               \
-		suffix_, types_, tile_n_, tile_k_, ORDER_##order_, chunk_, rows_, optional_,            \
+		suffix_, types_, tile_n_, tile_k_, chunk_, rows_, ORDER_##order_, optional_,            \
 		{
-#define PIECE(id, bits_, shift_, base_, layout_) { HEXC_PLANE_##id, bits_, shift_, base_, layout_ },
+#define PIECE(id, bits_, shift_, base_, layout_) { layout_, bits_, shift_, base_, HEXC_PLANE_##id },
 #define END_PART } },
 #define END } },
 #include "lib/weights/formats.def"

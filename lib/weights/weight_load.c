@@ -67,7 +67,9 @@ find_weight(Fit *fit, const hexc_file *f, const char *name, char *why, size_t n)
 			memcpy(said, one, sizeof said);
 	}
 	file_tell_shard(f, shard, sizeof shard);
-	if (said[0])
+	if (fit_padded(f, name, why, n))
+		;
+	else if (said[0])
 		why_error(0, why, n, "%s", said);
 	else if (fit_nearest(f, name, why, n))
 		;
@@ -278,6 +280,16 @@ encode(void *user)
 	}
 }
 
+/* Does the weight have a plane of the part, or must files have the part? Optional parts are the last. */
+static bool
+part_present(const FormatPart *part, const hexc_weight *w)
+{
+	for (int id = 0; part->optional && id < HEXC_NPLANE; id++)
+		if (w->plane[id].dtype && part_holds(part, (hexc_plane_id)id))
+			return true;
+	return !part->optional;
+}
+
 int
 hexc_weight_tensor(const hexc_weight *w, size_t i, hexc_file_tensor *out, void *data, uint64_t bytes)
 {
@@ -294,7 +306,8 @@ hexc_weight_tensor(const hexc_weight *w, size_t i, hexc_file_tensor *out, void *
 		return 0;
 	for (int j = 0; j < FORMAT_PARTS; j++)
 		types[j] = scale;
-	if (!fit_sizes(&fit, format, w->n, w->k, w->plane[HEXC_PLANE_SCALE].group, types, NULL, 0))
+	if (!fit_sizes(&fit, format, w->n, w->k, w->plane[HEXC_PLANE_SCALE].group, types, NULL, 0) ||
+	    !part_present(&format->part[i], w))
 		return 0;
 	t.name = format->part[i].suffix;
 	type = *file_type(format->container, format->part[i].types,

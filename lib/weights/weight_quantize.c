@@ -81,7 +81,7 @@ ideal(const CodeRange *r, const float *x, int64_t n)
 		q.offset = lo;
 	} else if (p[HEXC_PLANE_ZERO].used) {
 		q.scale = (hi - lo) / span;
-		q.zero = q.scale > 0 ? fmin(fmax(nearbyint(-lo / q.scale), 0), span) : 0;
+		q.zero = q.scale > 0 ? fmin(fmax(nearbyint(r->lo - lo / q.scale), r->lo), r->hi) : 0;
 	} else if (dtype_is_float(r->code) || r->lo == -r->hi) {
 		q.scale = fabs(far) / r->hi;
 	} else { /* one more code below 0: the value of largest magnitude is mapped there, whatever its
@@ -210,6 +210,22 @@ quantize_rows(void *user, int64_t lo, int64_t hi)
 			quantize_groups(z, n, g, each);
 }
 
+/* Removes the planes of parts that quantized weights lack. */
+static void
+leave_out(Fit *fit)
+{
+	for (int i = 0; i < FORMAT_PARTS && fit->format->part[i].types; i++) {
+		const FormatPart *part = &fit->format->part[i];
+
+		if (part->optional < 2)
+			continue;
+		fit->w.bytes -= fit->part[i].bytes;
+		for (int id = 0; id < HEXC_NPLANE; id++)
+			if (part_holds(part, (hexc_plane_id)id))
+				memset(&fit->w.plane[id], 0, sizeof fit->w.plane[id]);
+	}
+}
+
 static int
 quantize(hexc_weight **out, const char *format, const float *x, int64_t n, int64_t k, int64_t group,
          const Workers *workers, char *why, size_t nwhy)
@@ -227,6 +243,7 @@ quantize(hexc_weight **out, const char *format, const float *x, int64_t n, int64
 		group = k % 128 ? k : 128;
 	if (!fit_sizes(&fit, f, n, k, group, NULL, why, nwhy))
 		return HEXC_E_INVALID;
+	leave_out(&fit);
 	for (int64_t i = 0; i < n * k; i++)
 		if (!isfinite(x[i]))
 			return why_error(HEXC_E_INVALID, why, nwhy, "W[%lld, %lld] is not a finite number",

@@ -276,6 +276,8 @@ product(Engine *e, const hexc_weight *w)
 
 	if (w->n > MOST_K || w->k > MOST_K)
 		return failed(w->format, "too large for this engine");
+	if (w->plane[HEXC_PLANE_INDEX].dtype && !w->plane[HEXC_PLANE_ZERO].dtype)
+		return failed(w->format, "an order of inputs without zeros has no kernel in gemm_schemes");
 	scheme_of(&s, w);
 	hexc_gpu_describe(e->gpu, &info);
 	want.kernel = s.kernel;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -361,6 +362,165 @@ TEST(tile_memory)
 	ck_assert_int_eq(hexc_run_tile(m, 0, arg, &o), HEXC_OK);
 	hexc_module_free(m);
 }
+
+#ifndef __SANITIZE_ADDRESS__ /* which has its own realloc */
+/* ---- the default of hexc_run_opts.max_memory ----------------------------------------------------------- */
+
+enum { TILE = 1 << 20, PART = 1 << 21 }; /* elements, which take 8 bytes each in the interpreter; bytes */
+
+/* Large blocks of more memory than the machine may have, while `repeating`: their pages are, but for the
+ * first, the same PART bytes again and again. A block here is one tile, whose elements may be any numbers.
+ * The interpreter allocates from the C library, and on one thread if there is one block of the grid. */
+static struct {
+	bool repeating;
+	int file, n, live;
+	size_t held, most; /* bytes */
+	struct {
+		char *at;
+		size_t bytes;
+	} block[2000];
+} repeated;
+
+static void *
+repeat(size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), end = (bytes + page - 1) / page * page;
+	char *at = mmap(NULL, end, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+	                0);
+
+	ck_assert(at != MAP_FAILED && repeated.n < (int)(sizeof repeated.block / sizeof *repeated.block));
+	for (size_t i = page; i < end; i += PART) {
+		size_t n = end - i < PART ? end - i : PART;
+
+		ck_assert(mmap(at + i, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, repeated.file, 0) ==
+		          at + i);
+	}
+	repeated.block[repeated.n].at = at;
+	repeated.block[repeated.n++].bytes = end;
+	repeated.live++;
+	repeated.held += end;
+	repeated.most = repeated.held > repeated.most ? repeated.held : repeated.most;
+	return at;
+}
+
+/* The C library's, but for such blocks. */
+void *
+realloc(void *old, size_t n)
+{
+	static void *(*libc)(void *, size_t);
+	void *p = libc ? NULL : dlsym(RTLD_NEXT, "realloc");
+
+	if (p)
+		memcpy(&libc, &p, sizeof libc);
+	return repeated.repeating && !old && n >= PART ? repeat(n) : libc(old, n);
+}
+
+void
+free(void *old)
+{
+	static void (*libc)(void *);
+	void *p = libc ? NULL : dlsym(RTLD_NEXT, "free");
+
+	if (p)
+		memcpy(&libc, &p, sizeof libc);
+	for (int i = repeated.live ? 0 : repeated.n; i < repeated.n; i++)
+		if (old && repeated.block[i].at == old) {
+			repeated.held -= repeated.block[i].bytes;
+			repeated.live--;
+			munmap(old, repeated.block[i].bytes);
+			repeated.block[i].at = NULL;
+			return;
+		}
+	libc(old);
+}
+
+/* A kernel with this many tiles of TILE elements, each a value of its own. */
+static hexc_module *
+many_tiles(int tiles)
+{
+	char *src = malloc((size_t)tiles * 40 + 500), *at = src;
+	hexc_opts parse = HEXC_OPTS_INIT;
+	hexc_module *m;
+
+	at += sprintf(at, "kernel k(A: f32[1024, 1024], C: out f32[1024, N]) {\n    grid(1);\n"
+	                  "    let t0: register = A[0 :+ 1024, 0 :+ 1024];\n");
+	for (int i = 1; i < tiles; i++)
+		at += sprintf(at, "    let t%d = -t%d;\n", i, i - 1);
+	sprintf(at, "    C[0 :+ 1024, 0 :+ 1024] = t%d;\n}\n", tiles - 1);
+	parse.stop = "parse";
+	m = lib_must(src, &parse);
+	free(src);
+	return m;
+}
+
+/* Runs the kernel with `threads` threads and C of [1024, columns]. Returns the most bytes that it held. */
+static size_t
+most_memory(const hexc_module *m, unsigned threads, int64_t columns, size_t max_memory, int code)
+{
+	float *a = calloc(TILE, sizeof *a), *c = calloc(1024 * (size_t)columns, sizeof *c);
+	hexc_workers workers = HEXC_WORKERS_INIT;
+	hexc_run_opts o = HEXC_RUN_OPTS_INIT;
+	FILE *file = tmpfile();
+	hexc_arg arg[3];
+	char why[200] = "";
+	int got;
+
+	ck_assert(a && c && file && ftruncate(fileno(file), PART) == 0);
+	memset(&repeated, 0, sizeof repeated);
+	repeated.file = fileno(file);
+	memset(arg, 0, sizeof arg);
+	arg[0].ptr = a;
+	arg[0].bytes = TILE * sizeof *a;
+	arg[1].ptr = c;
+	arg[1].bytes = 1024 * (uint64_t)columns * sizeof *c;
+	arg[2].i = columns;
+	workers.threads = threads;
+	o.workers = &workers;
+	o.max_memory = max_memory;
+	o.why = why;
+	o.why_size = sizeof why;
+	repeated.repeating = true;
+	got = hexc_run_tile(m, 0, arg, &o);
+	repeated.repeating = false;
+	ck_assert_msg(got == code, "%u threads: %d, %s", threads, got, why);
+	if (code)
+		ck_assert_str_eq(why, "the tile interpreter needs more memory than max_memory allows");
+	ck_assert_int_eq(repeated.live, 0);
+	fclose(file);
+	free(c);
+	free(a);
+	return repeated.most;
+}
+
+/* hexc.h: 2 GiB, plus 1 GiB per thread, plus 40 bytes per element of written tensors. The tiles that were
+ * held fit in that, and with two more, of which one stands for the smaller blocks, would not. */
+TEST(default_tile_memory)
+{
+	static const size_t gib = (size_t)1 << 30, tile = 8 * (size_t)TILE + 4096;
+	static const struct {
+		unsigned threads;
+		int64_t columns;
+	} of[] = { { 1, 1024 }, { 2, 1024 }, { 1, 16384 } };
+	hexc_module *m = many_tiles(640), *few = many_tiles(300);
+	size_t most;
+
+	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+		size_t limit = (2 + of[i].threads) * gib + 40 * 1024 * (size_t)of[i].columns;
+
+		most = most_memory(m, of[i].threads, of[i].columns, 0, HEXC_E_NOMEM);
+		ck_assert_msg(most <= limit && most + 2 * tile > limit, "%u threads, %lld columns: "
+		                                                        "%zu bytes, and the "
+		                                                    "limit is %zu",
+		              of[i].threads, (long long)of[i].columns, most, limit);
+	}
+	most = most_memory(few, 1, 1024, 0, HEXC_OK);
+	ck_assert_uint_gt(most, 300 * 8 * (size_t)TILE);
+	most = most_memory(m, 1, 1024, SIZE_MAX, HEXC_OK);
+	ck_assert_uint_gt(most, 640 * 8 * (size_t)TILE);
+	hexc_module_free(few);
+	hexc_module_free(m);
+}
+#endif
 
 /* The tile interpreter has its own budget. */
 TEST(tile_limits)

@@ -98,7 +98,7 @@ def scalar(x):
 def entry(key, value):
     """An entry of the metadata; integers in lists are i32."""
     if isinstance(value, list):
-        kind = {8: 8, 6: 6, 4: 5}[scalar(value[0])[0]]
+        kind = {8: 8, 6: 6, 4: 5}[scalar(value[0])[0]] if value else 0
         return string(key) + struct.pack("<IIQ", 9, kind, len(value)) + b"".join(scalar(x)[1] for x in value)
     kind, raw = scalar(value)
     return string(key) + struct.pack("<I", kind) + raw

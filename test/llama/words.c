@@ -43,6 +43,8 @@ answer(const Vocab *v, const char *text)
 	char why[WHY];
 	int n = vocab_tokens(v, text, token, ROOM, why);
 
+	if (n < 0)
+		printf("%s", why);
 	for (int i = 0; i < n; i++)
 		printf(i ? ",%d" : "%d", (int)token[i]);
 	putchar(' ');

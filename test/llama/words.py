@@ -3,6 +3,7 @@ the reference for words.c.
 
 usage: words.py make DIR            vocabularies learned from the README: files DIR/gpt-2, DIR/llama-bpe,
                                     DIR/qwen2 and DIR/pieces (SentencePiece)
+       words.py keyed DIR NAME KEY VALUE    DIR/keyed: one of them with this key
        words.py texts               texts, in hexadecimal, one per line
        words.py expect NAME         their tokens, and the decoded texts
        words.py same NAME           checks that the package tokenizers gives the same
@@ -27,7 +28,7 @@ PATTERN = {
     "llama-bpe": LATER.replace("DIGITS", r"\p{N}{1,3}"),
     "qwen2": LATER.replace("DIGITS", r"\p{N}"),
 }
-FIRST, MERGES = "<|first|>", 700
+FIRST, MERGES, ADDED = "<|first|>", 700, "caf\xe9 cr\xe8me"
 LEARNED = """ Der Fluß überquert die Brücke; naïve café résumé. Привет, мир! Как дела? 東京は日本の首都です。 中文中文 123 4567 89
 don't we'll they've I'm he'd it's   a  b   c\n\n\n  \t\tif (x) { return 1; }\r\n\r\n 👍👍 नमस्ते नमस्ते """
 
@@ -100,19 +101,33 @@ def join(word, pair):
 
 def vocabulary(name, merges):
     """Tokens and types. For Llama also some words that no merges produce: they are tokens too."""
-    tokens = [*CHARACTER.values()] + [a + b for a, b in merges] + ["Ġindivisible", "zyzzyva", "caf\xe9 cr\xe8me", FIRST]
+    tokens = [*CHARACTER.values()] + [a + b for a, b in merges] + ["Ġindivisible", "zyzzyva", ADDED, FIRST]
     return tokens, [1] * (len(tokens) - 2) + [4, 3]
+
+
+def meta_of(name, merges):
+    p = "tokenizer.ggml."
+    if name == "pieces":
+        tokens, scores, types = pieces()
+        meta = {"general.architecture": "llama", p + "model": "llama", p + "tokens": tokens, p + "scores": scores}
+        return meta | {p + "token_type": types, p + "bos_token_id": 1, p + "unknown_token_id": 0}
+    tokens, types = vocabulary(name, merges)
+    meta = {"general.architecture": "llama", p + "model": "gpt2", p + "pre": name, p + "tokens": tokens}
+    meta |= {p + "token_type": types, p + "merges": [" ".join(m) for m in merges]}
+    return meta | {p + "bos_token_id": len(tokens) - 1}
 
 
 def make(folder):
     merges = learn()
-    for name in PATTERN:
-        tokens, types = vocabulary(name, merges)
-        p = "tokenizer.ggml."
-        meta = {"general.architecture": "llama", p + "model": "gpt2", p + "pre": name, p + "tokens": tokens}
-        meta |= {p + "token_type": types, p + "merges": [" ".join(m) for m in merges]}
-        write_gguf(f"{folder}/{name}", meta | {p + "bos_token_id": len(tokens) - 1}, [])
-    make_pieces(f"{folder}/pieces")
+    for name in [*PATTERN, "pieces"]:
+        write_gguf(f"{folder}/{name}", meta_of(name, merges), [])
+
+
+def keyed(folder, name, key, value):
+    """A file as of `make`, folder/keyed, with one more key, or another value of it: as Python writes it; None: without."""
+    meta = meta_of(name, from_file(f"{folder}/qwen2"))
+    meta |= {key: eval(value, {}, meta)}
+    write_gguf(f"{folder}/keyed", {k: v for k, v in meta.items() if v is not None}, [])
 
 
 def pieces():
@@ -125,7 +140,9 @@ def pieces():
     text = (pathlib.Path("README.md").read_text()[:4000] + LEARNED * 3 + "aaaaaaaa").replace("\0", "").replace(" ", BLANK)
     letters = sorted({*text} - {*"xyz"})  # the bytes of these are tokens
     tokens = ["<unk>", "<s>", "</s>"] + [f"<0x{b:02X}>" for b in range(256)]
-    found, made = dict.fromkeys(letters, 0.0), {"aa": -1.0, "aaaa": -1.0, "aaa": -2.0}
+    # <s joins to <s>, which no text is, and <0x4 to a byte's token
+    found, made = dict.fromkeys([*letters, *{*"<>0"} - {*letters}], 0.0), {"aa": -1.0, "aaaa": -1.0, "aaa": -2.0, "<s": -1.0}
+    made |= {"<0": -1.0, "41": -1.0, "41>": -1.0, "<0x": -1.0}
     for _ in range(700):
         at, n = rng.randrange(len(text) - 8), rng.randrange(2, 8)
         for k in range(2, n + 1):
@@ -135,31 +152,25 @@ def pieces():
     return tokens + [*found] + [*made], scores, types
 
 
-def make_pieces(path):
-    tokens, scores, types = pieces()
-    p = "tokenizer.ggml."
-    meta = {"general.architecture": "llama", p + "model": "llama", p + "tokens": tokens, p + "scores": scores}
-    write_gguf(path, meta | {p + "token_type": types, p + "bos_token_id": 1, p + "unknown_token_id": 0}, [])
-
-
 def expect_pieces():
     """Repeatedly merges, among adjacent pairs that form a token, the one with the highest score,
     the first of equal ones."""
-    tokens, scores, _ = pieces()
-    number = {t: i for i, t in enumerate(tokens)}
+    tokens, scores, types = pieces()
+    number = {t: i for i, t in enumerate(tokens) if types[i] in (1, 6)}
+    joined = {t: i for t, i in number.items() if types[i] == 1}
     for t in drawn():
         parts = list((BLANK + t if t else t).replace(" ", BLANK))
         while True:
             best, at = -math.inf, -1
             for i, (a, b) in enumerate(zip(parts, parts[1:])):
-                if a + b in number and scores[number[a + b]] > best:
-                    best, at = scores[number[a + b]], i
+                if a + b in joined and scores[joined[a + b]] > best:
+                    best, at = scores[joined[a + b]], i
             if at < 0:
                 break
             parts[at : at + 2] = [parts[at] + parts[at + 1]]
         out = [1]
         for p in parts:
-            out += [number[p]] if p in number else [number[f"<0x{b:02X}>"] for b in p.encode()]
+            out += [joined[p]] if p in joined else [number[f"<0x{b:02X}>"] for b in p.encode()]
         print(",".join(map(str, out)), (" " + t if t else t).encode().hex())
 
 
@@ -202,8 +213,8 @@ def drawn():
     parts = "'s|'S|'\u017f|'t|'re|'RE|'Ve|'ll|'lL|'d|'D|'m|'|''|\u2019s| |  |   |\t|\n|\n\n|\r\n|\r|\x0b|\x1c|\x85|\xa0|\u2009|\u3000"
     parts += "|a|Z|the| tile|compiler|\xe9|e\u0301|\u0301|\u4e2d\u6587|\u0436|\u01c5|\u02b0|\u216b|\xbd|\u0663|1|12|1234|3.14|,|...|(|{|!?"
     parts += "|\U0001f44d|\u200d|\xad|\ufffd|\x7f|\x01|\u0928\u092e\u0938\u094d\u0924\u0947| indivisible|indivisible|zyzzyva|" + FIRST
-    parts = parts.split("|")[:-1] + [FIRST, "|", "caf\xe9 cr\xe8me"]
-    fixed = ["", " ", "  ", "\n", "a", " a", "a ", "a  ", "don't", "DON'T WE'LL", LEARNED, "x" * 300, "=" * 1000, "7" * 100, " \n \n a"]
+    parts = parts.split("|")[:-1] + [FIRST, "|", ADDED]
+    fixed = [ADDED, f"a  {ADDED} {ADDED}{ADDED}b \n{ADDED}", "<s> a</s><unk><s", "<0x41>", "", " ", "  ", "\n", "a", " a", "a ", "a  ", "don't", "DON'T WE'LL", LEARNED, "x" * 300, "=" * 1000, "7" * 100, " \n \n a"]
     return fixed + ["".join(rng.choice(parts) for _ in range(rng.randrange(1, 14))) for _ in range(4000)]
 
 
@@ -232,14 +243,15 @@ def expect(path):
 
     for t in drawn():
         out = [number[FIRST]] if name == "llama-bpe" else []
-        for w in words.findall(t):
-            known[w] = known.get(w) or [number[p] for p in cut(w)]
-            out += known[w]
+        for part in re.split(f"({ADDED})", t):  # an added token is cut out first
+            for w in [part] if part == ADDED else words.findall(part):
+                known[w] = known.get(w) or [number[p] for p in ([w] if w == ADDED else cut(w))]
+                out += known[w]
         print(",".join(map(str, out)), t.encode().hex())
 
 
 def same(path):
-    from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+    from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers
 
     name = pathlib.Path(path).name
     merges = from_file(path)
@@ -248,6 +260,7 @@ def same(path):
     of_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=name == "gpt-2")
     split = pre_tokenizers.Split(Regex(PATTERN[name]), "isolated")
     it.pre_tokenizer = of_bytes if name == "gpt-2" else pre_tokenizers.Sequence([split, of_bytes])
+    it.add_tokens([AddedToken(ADDED, normalized=False)])
     first = [number[FIRST]] if name == "llama-bpe" else []
     for t in drawn():
         print(",".join(map(str, first + it.encode(t).ids)), t.encode().hex())

@@ -29,4 +29,5 @@ unset MAKEFLAGS MAKELEVEL
 make -s -j2 -f "$out/Makefile" "$out/fuzz" || exit 1
 export ASAN_OPTIONS=detect_leaks=1:max_allocation_size_mb=256:allocator_may_return_null=1:malloc_context_size=3
 export UBSAN_OPTIONS=print_stacktrace=1
-"$out/fuzz" "$N" "$SEED" test/weights/fixtures/*.gguf test/weights/fixtures/*.safetensors
+"$out/fuzz" "$N" "$SEED" test/weights/fixtures/*.gguf test/weights/fixtures/*.safetensors \
+	test/weights/fixtures/compressed/*.safetensors

@@ -458,12 +458,10 @@ TEST(gguf_unknown)
 	ck_assert_int_eq(hexc_weight_load(&w, f, "a", NULL, why, sizeof why), HEXC_E_FILE);
 	ck_assert_str_eq(why, "tensor a is type 99, which is not a supported format of quantized weights");
 	ck_assert_int_eq(hexc_weight_load(&w, f, "b", NULL, why, sizeof why), HEXC_E_FILE);
-	ck_assert_ptr_nonnull(strstr(why, "b is IQ1_S, which uses a codebook format, which is not "
-					  "supported"));
-	ck_assert_ptr_nonnull(strstr(why, "; quantize it to IQ4_XS, Q4_K or another format that hexc "
-	                                  "supports"));
+	ck_assert_ptr_nonnull(strstr(why, "b is IQ1_S, which uses a codebook format"));
+	ck_assert_ptr_nonnull(strstr(why, "quantize it to IQ4_XS"));
 	ck_assert_int_eq(hexc_weight_load(&w, f, "c", NULL, why, sizeof why), HEXC_E_FILE);
-	ck_assert_ptr_nonnull(strstr(why, "no weight c"));
+	ck_assert_ptr_nonnull(strstr(why, "no weight c in the file"));
 	hexc_file_close(f);
 	free(copy);
 }

@@ -48,6 +48,28 @@ offsets(const hexc_weight *w)
 	return x;
 }
 
+/* An order wants zeros: those of a symmetric weight are its bias. */
+static void
+zeros(Case *c, const hexc_weight *w)
+{
+	const hexc_plane *zero = &w->plane[HEXC_PLANE_ZERO], *scale = &w->plane[HEXC_PLANE_SCALE];
+	hexc_plane bias = *scale;
+
+	if (zero->dtype) {
+		plane(c, "Z", zero);
+		case_def(c, "ZEROS", hexc_type_value(zero->dtype));
+		return;
+	}
+	bias.dtype = w->plane[HEXC_PLANE_CODE].dtype;
+	bias.bytes = (uint64_t)(bias.rows * bias.cols) * hexc_dtype_find(bias.dtype)->bits / 8;
+	bias.data = calloc(1, (size_t)bias.bytes + 8);
+	for (int64_t i = 0; i < bias.rows * bias.cols; i++)
+		hexc_put(hexc_dtype_find(bias.dtype), bias.data, (uint64_t)i, (double)w->bias);
+	plane(c, "Z", &bias);
+	case_def(c, "ZEROS", hexc_type_value(bias.dtype));
+	free(bias.data);
+}
+
 /* The kernel of examples/gemm_schemes.hexc that a weight wants, with its constants and tensors. */
 static const char *
 scheme(Case *c, const hexc_weight *w, const char *act)
@@ -63,9 +85,8 @@ scheme(Case *c, const hexc_weight *w, const char *act)
 		case_def(c, "G", p[HEXC_PLANE_SCALE].group);
 	if (!p[HEXC_PLANE_OFFSET2].dtype && !(coarse && p[HEXC_PLANE_TABLE].dtype))
 		case_def(c, "SCALE", hexc_type_value(p[HEXC_PLANE_SCALE].dtype));
-	if (p[HEXC_PLANE_ZERO].dtype) {
-		plane(c, "Z", &p[HEXC_PLANE_ZERO]);
-		case_def(c, "ZEROS", hexc_type_value(p[HEXC_PLANE_ZERO].dtype));
+	if (p[HEXC_PLANE_ZERO].dtype || p[HEXC_PLANE_INDEX].dtype) {
+		zeros(c, w);
 		if (!p[HEXC_PLANE_INDEX].dtype)
 			return "gemm_zero";
 		plane(c, "I", &p[HEXC_PLANE_INDEX]);
@@ -167,6 +188,24 @@ TEST(files)
 	}
 	fclose(list);
 	ck_assert_int_ge(n, 27);
+}
+
+/* compressed-tensors' zeros, orders and both. */
+TEST(compressed_files)
+{
+	static const char *const of[][2] = {
+		{ "in_place", "w4.zero" },         { "in_place", "w3.zero" },
+		{ "in_place", "w4.row" },          { "in_place", "w8.zero_int" },
+		{ "ordered", "w4.drawn" },         { "ordered", "w4.zero_drawn" },
+		{ "ordered", "w8.zero_unset" },    { "ordered", "w8.int_zero_drawn" },
+		{ "ordered", "w8.int_drawn" },
+	};
+	char file[100];
+
+	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+		snprintf(file, sizeof file, "compressed/%s.safetensors", of[i][0]);
+		product(file, of[i][1], (int)i);
+	}
 }
 
 TEST_PROGRAM(.timeout = 300);

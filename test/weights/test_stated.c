@@ -211,14 +211,228 @@ TEST(companions)
 	companion(".weight_zero_point", numbers, 32, NULL);
 	companion(".weight_g_idx", numbers, 128, NULL); /* one group */
 	numbers[3] = 8;
-	companion(".weight_zero_point", numbers, 32, "l.weight_zero_point changes the meaning of the codes "
-	                                             "of packed-4, and hexc does not support it; quantize "
-	                                             "the model");
-	companion(".weight_g_idx", numbers, 128, "l.weight_g_idx changes the meaning of the codes of "
-	                                         "packed-4, and hexc does not support it; quantize the "
-	                                         "model");
+	companion(".weight_zero_point", numbers, 32,
+	          "l.weight_zero_point is I32 of 32 bytes, and packed-4-zero wants I32 [1, 1]; "
+	          "write the model "
+	          "again with compressed-tensors 0.9 or later");
+	companion(".weight_g_idx", numbers, 128, "l: input 3 belongs to group 8, and there are 1");
+	companion(".weight_g_idx", numbers, 64, "the shape of l.weight_g_idx does not go with W[8, 32]");
 	memset(numbers, 0xff, sizeof numbers);
 	companion(".weight_g_idx", numbers, 128, NULL); /* not set */
+	numbers[3] = 0;
+	companion(".weight_g_idx", numbers, 128, "l: input 0 belongs to group -1, and there are 1");
+}
+
+/* ---- compressed-tensors' configuration ---------------------------------------------------------------- */
+
+/* [8, 64] of 4 bits, or [8, 32] of 8; two groups. A zero point of 4 bits if `zero`; the groups alternate if
+ * `ordered`. */
+static hexc_file *
+compressed(bool zero, bool ordered)
+{
+	hexc_file *f;
+	uint64_t n = (uint64_t)snprintf(
+		(char *)file + 8, sizeof file - 8,
+		"{\"l.weight_packed\":{\"dtype\":\"I32\",\"shape\":[8,8],\"data_offsets\":[0,256]},"
+		"\"l.weight_scale\":{\"dtype\":\"F32\",\"shape\":[8,2],\"data_offsets\":[256,320]},"
+		"\"l.%s\":{\"dtype\":\"I32\",\"shape\":[1,2],\"data_offsets\":[320,328]},"
+		"\"l.%s\":{\"dtype\":\"I32\",\"shape\":[64],\"data_offsets\":[328,584]}}",
+		zero ? "weight_zero_point" : "other", ordered ? "weight_g_idx" : "another");
+
+	memcpy(file, &n, 8);
+	memset(file + 8 + n, 0x31, 328);
+	for (int k = 0; k < 64; k++)
+		memcpy(file + 8 + n + 328 + 4 * k, &(int32_t){ k % 2 }, 4);
+	ck_assert_msg(hexc_file_memory(&f, file, 8 + n + 584, why, sizeof why) == HEXC_OK, "%s", why);
+	return f;
+}
+
+/* The configuration of one group of weights. */
+static const char *
+group_config(const char *weights)
+{
+	static char json[1000];
+
+	snprintf(json, sizeof json,
+	         "{\"quantization_config\": {\"quant_method\": \"compressed-tensors\", \"format\": "
+	         "\"pack-quantized\", \"config_groups\": {\"group_0\": {\"targets\": [\"Linear\"], "
+	         "\"weights\": {%s}}}}}",
+	         weights);
+	return json;
+}
+
+static void
+not_configured(const char *json, const char *text)
+{
+	hexc_file *f = compressed(true, true);
+	hexc_weight *w;
+
+	ck_assert_msg(config(f, json) == HEXC_E_FILE, "%s: it passes", json);
+	ck_assert_msg(said(text), "'%s' does not say '%s'", why, text);
+	/* nothing was stated */
+	ck_assert_msg(hexc_weight_load(&w, f, "l", NULL, why, sizeof why) == HEXC_OK, "%s", why);
+	ck_assert_str_eq(w->format, "packed-4-zero");
+	hexc_weight_free(w);
+	hexc_file_close(f);
+}
+
+static hexc_file *
+compressed_configured(bool zero, bool ordered, const char *weights)
+{
+	hexc_file *f = compressed(zero, ordered);
+
+	ck_assert_msg(config(f, group_config(weights)) == HEXC_OK, "%s: %s", weights, why);
+	return f;
+}
+
+static void
+compressed_reads(hexc_file *f, const char *format, bool ordered)
+{
+	hexc_weight *w;
+
+	ck_assert_msg(hexc_weight_load(&w, f, "l", NULL, why, sizeof why) == HEXC_OK, "%s", why);
+	ck_assert_str_eq(w->format, format);
+	ck_assert_int_eq(w->plane[HEXC_PLANE_INDEX].dtype != NULL, ordered);
+	hexc_weight_free(w);
+	hexc_file_close(f);
+}
+
+TEST(compressed_configurations)
+{
+	static const char asymmetric[] = "\"num_bits\": 4, \"type\": \"int\", \"symmetric\": false, "
+					 "\"strategy\": \"group\", \"group_size\": 16, \"actorder\": null";
+	static const char ordered[] = "\"num_bits\": 4, \"symmetric\": true, \"actorder\": \"group\"";
+
+	compressed_reads(compressed(true, true), "packed-4-zero", true);
+	compressed_reads(compressed(false, false), "packed-4", false);
+	compressed_reads(compressed_configured(true, false, asymmetric), "packed-4-zero", false);
+	compressed_reads(compressed_configured(false, true, ordered), "packed-4", true);
+	compressed_reads(compressed_configured(false, false, "\"num_bits\": 4, \"actorder\": \"static\""),
+	                 "packed-4", false);
+	compressed_reads(compressed_configured(false, false, "\"num_bits\": 8"), "packed-8", false);
+	load_fails(compressed_configured(false, false, "\"num_bits\": 5"),
+	           "l has the tensors of packed-4, but the configuration states num_bits 5; state "
+	           "the model's own "
+	           "configuration");
+	load_fails(compressed_configured(false, false, asymmetric),
+	           "l.weight_zero_point is missing, but the configuration states symmetric: false; "
+	           "write the model "
+	           "again");
+	load_fails(compressed_configured(true, true, ordered),
+	           "l.weight_zero_point is there, but the configuration states symmetric: true; "
+	           "state the model's "
+	           "own configuration");
+	load_fails(compressed_configured(false, false, ordered),
+	           "l.weight_g_idx is missing or -1, but the configuration states actorder: group; "
+	           "write the model "
+	           "again, or quantize it with actorder: weight");
+}
+
+TEST(compressed_configurations_not_read)
+{
+	static const struct {
+		const char *weights, *says;
+	} group[] = {
+		{ "\"num_bits\": 1", "num_bits is 1, and hexc reads only 2 to 8 of type int; quantize" },
+		{ "\"num_bits\": 4.5", "num_bits is 4.5, and hexc reads only 2 to 8 of type int" },
+		{ "\"num_bits\": 6, \"type\": \"float\"", "num_bits is 6, and hexc reads only 4 and "
+		                                          "8 of type float" },
+		{ "\"type\": \"complex\"", "type is complex, and hexc reads only int, float" },
+		{ "\"type\": \"float\", \"symmetric\": false",
+		  "symmetric is false, and hexc reads only true of type float" },
+		{ "\"symmetric\": 1", "symmetric is 1, and hexc reads only true and false" },
+		{ "\"strategy\": \"block\", \"block_structure\": [128, 128]",
+		  "strategy is block, and hexc reads only channel, group, tensor_group" },
+		{ "\"actorder\": \"sideways\"",
+		  "actorder is sideways, and hexc reads only null, weight, static, group, dynamic" },
+		{ "\"rotation\": 90", "rotation is not known here, and may change what codes mean" },
+	};
+	static const struct {
+		const char *json, *says;
+	} whole[] = {
+		{ "\"format\": \"marlin-24\"",
+		  "the configuration: format is marlin-24, and hexc reads only pack-quantized, "
+		  "int-quantized, "
+		  "float-quantized, naive-quantized, nvfp4-pack-quantized, mxfp4-pack-quantized, "
+		  "mxfp8-quantized, "
+		  "mixed-precision, dense; quantize the model so" },
+		{ "\"format\": 4", "format is 4, and" },
+		{ "\"config_groups\": 4", "config_groups is 4, and hexc reads only an object" },
+		{ "\"config_groups\": {\"g\": 4}", "config_groups.g is 4, and hexc reads only an "
+		                                   "object or a list" },
+		{ "\"config_groups\": {\"g\": {\"weights\": []}}", "config_groups.g.weights is a list" },
+		{ "\"config_groups\": {\"g\": {\"format\": \"mxfp6-pack-quantized\"}}",
+		  "config_groups.g.format is mxfp6-pack-quantized, and" },
+		{ "\"sparsity_config\": {\"format\": \"sparse-24-bitmask\"}",
+		  "sparsity_config.format is sparse-24-bitmask, and hexc reads only dense" },
+		{ "\"transform_config\": {\"config_groups\": {\"R1\": {}}}",
+		  "transform_config rotates what is multiplied" },
+	};
+	hexc_file *f;
+	char json[1000];
+
+	for (size_t i = 0; i < sizeof group / sizeof *group; i++) {
+		snprintf(json, sizeof json, "the configuration: "
+		                            "config_groups.group_0.weights.%s", group[i].says);
+		not_configured(group_config(group[i].weights), json);
+	}
+	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+		snprintf(json, sizeof json, "{\"quant_method\": \"compressed-tensors\", %s}", whole[i].json);
+		not_configured(json, whole[i].says);
+	}
+	/* what changes no weight; groups that differ */
+	f = compressed(true, false);
+	ck_assert_msg(config(f, "{\"compression_config\": {\"quant_method\": \"compressed-tensors\", "
+	                        "\"sparsity_config\": {}, \"transform_config\": {\"config_groups\": {}}, "
+	                        "\"kv_cache_scheme\": {\"num_bits\": 8}, \"config_groups\": "
+	                        "{\"W8A8\": [\"Linear\"], "
+	                        "\"g\": {\"weights\": {\"num_bits\": 8}, \"input_activations\": {\"x\": 1}}, "
+	                        "\"h\": {\"weights\": null}}}}") == HEXC_OK, "%s", why);
+	compressed_reads(f, "packed-4-zero", false);
+}
+
+/* The shape that the file states, of I32 or I64, of two dims or of experts. */
+TEST(stated_shapes)
+{
+	static const struct {
+		const char *type, *says;
+		int64_t dim[3];
+		int n;
+	} of[] = {
+		{ "I64", NULL, { 8, 32 }, 2 },
+		{ "I32", NULL, { 8, 32 }, 2 },
+		{ "I32", NULL, { 2, 4, 32 }, 3 },
+		{ "I32", "l.weight_shape states W[9, 32], but the tensors of packed-4-zero are W[8, "
+		         "32]", { 9, 32 }, 2 },
+		{ "I64", "l.weight_shape is not a list of 2 to 8 positive I64 or I32", { 32 }, 1 },
+		{ "I64", "l.weight_shape is not a list of 2 to 8 positive I64 or I32", { -8, 32 }, 2 },
+		{ "F32", "l.weight_shape is not a list of 2 to 8 positive I64 or I32", { 8, 32 }, 2 },
+	};
+
+	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+		int each = strcmp(of[i].type, "I64") == 0 ? 8 : 4, bytes = of[i].n * each;
+		hexc_file *f;
+		uint64_t n;
+
+		n = (uint64_t)snprintf(
+			(char *)file + 8, sizeof file - 8,
+			"{\"l.weight_packed\":{\"dtype\":\"I32\",\"shape\":[8,4],\"data_offsets\":[0,128]},"
+			"\"l.weight_scale\":{\"dtype\":\"F32\",\"shape\":[8,2],\"data_offsets\":[128,192]},"
+			"\"l.weight_zero_point\":{\"dtype\":\"I32\",\"shape\":[1,2],"
+			"\"data_offsets\":[192,200]},"
+			"\"l.weight_shape\":{\"dtype\":\"%s\",\"shape\":[%d],\"data_offsets\":[200,%d]}}",
+			of[i].type, of[i].n, 200 + bytes);
+		memcpy(file, &n, 8);
+		memset(file + 8 + n, 0x31, 200);
+		for (int d = 0; d < of[i].n; d++)
+			memcpy(file + 8 + n + 200 + d * each, &of[i].dim[d], (size_t)each);
+		n += 8 + 200 + (uint64_t)bytes;
+		ck_assert_msg(hexc_file_memory(&f, file, n, why, sizeof why) == HEXC_OK, "%s", why);
+		if (of[i].says)
+			load_fails(f, of[i].says);
+		else
+			compressed_reads(f, "packed-4-zero", false);
+	}
 }
 
 /* ---- shapes: the nearest format is named --------------------------------------------------------------- */
