@@ -1,5 +1,4 @@
-/* launch_query.h - declares queries of the grid and tensor shapes of a launch, without running it; for
- * tests. */
+/* launch_query.h - queries of the grid and tensor shapes of a launch, without running it; for tests. */
 #ifndef HEXC_LAUNCH_QUERY_H
 #define HEXC_LAUNCH_QUERY_H
 #include "hexc/interp/interp.h"

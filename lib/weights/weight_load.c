@@ -223,7 +223,7 @@ hexc_weight_load(hexc_weight **out, const hexc_file *f, const char *name, const 
 		return HEXC_E_INVALID;
 	*out = NULL;
 	if (!workers_of(&threads, workers))
-		return why_error(HEXC_E_INVALID, why, n, "hexc_workers is of a newer hexc.h");
+		return why_error(HEXC_E_INVALID, why, n, "hexc_workers was compiled with a newer hexc.h");
 	arithmetic_enter(&host);
 	code = load(out, f, name, &threads.workers, why, n);
 	arithmetic_leave(&host);

@@ -278,7 +278,7 @@ hexc_weight_quantize(hexc_weight **out, const char *format, const float *x, int6
 		return HEXC_E_INVALID;
 	*out = NULL;
 	if (!workers_of(&threads, workers))
-		return why_error(HEXC_E_INVALID, why, nwhy, "hexc_workers is of a newer hexc.h");
+		return why_error(HEXC_E_INVALID, why, nwhy, "hexc_workers was compiled with a newer hexc.h");
 	arithmetic_enter(&host);
 	code = quantize(out, format, x, n, k, group, &threads.workers, why, nwhy);
 	arithmetic_leave(&host);

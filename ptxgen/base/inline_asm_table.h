@@ -1,5 +1,4 @@
-/* inline_asm_table.h - declares the texts of inline assembly, and the checks on them in inline_asm.c; for
- * tests. */
+/* inline_asm_table.h - the texts of inline assembly, and checks on them (inline_asm.c), for tests. */
 #ifndef HEXC_INLINE_ASM_TABLE_H
 #define HEXC_INLINE_ASM_TABLE_H
 #include "ptxgen/base/inline_asm.h"

@@ -361,10 +361,10 @@ refuse_devices(void)
 	hexc_gpu *none;
 
 	refusal(NULL, hexc_gpu_open(&none, 9, why, sizeof why), HEXC_E_DEVICE, NULL);
-	if (none || !strstr(why, "GPU 9 does not exist; the driver reports 1 devices (numbered from 0)"))
+	if (none || !strstr(why, "GPU 9 does not exist; the driver reports 1 (numbered from 0)"))
 		WRONG(why);
 	refusal(NULL, hexc_gpu_adopt(&none, NULL, why, sizeof why), HEXC_E_INVALID, NULL);
-	if (none || !strstr(why, "no CUDA context is current in this thread: give one"))
+	if (none || !strstr(why, "no current CUDA context; pass one or call cuCtxSetCurrent"))
 		WRONG(why);
 }
 

@@ -110,7 +110,7 @@ all(const char *path, hexc_cache *cache, bool few)
 	if (fill())
 		return 1;
 	if (hexc_family_call_launch(e.c, NULL) != HEXC_E_ARGS ||
-	    !strstr(hexc_family_call_why(e.c), "has no argument yet; set it with hexc_call_"))
+	    !strstr(hexc_family_call_why(e.c), "has no argument yet"))
 		return printf("WRONG: %s\n", hexc_family_call_why(e.c)), 3;
 	TRY(hexc_family_call_ptr(e.c, hexc_family_call_find(e.c, "A"), e.a, 0));
 	TRY(hexc_family_call_ptr(e.c, hexc_family_call_find(e.c, "B"), e.w, 0));

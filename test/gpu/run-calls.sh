@@ -46,7 +46,7 @@ cubin 86 sm_80 - # the nearest is not valid code
 cubin 90 sm_90 sm_90
 cubin 100 sm_90 -
 FAKE_CUDA_SM=75 LD_LIBRARY_PATH=$B:$dir "$dir/calls" "$dir/old.hxb" cubins sm_90 - >"$dir/said" 2>&1
-grep -q 'the module is for sm_80, which simulated GPU 0 of compute capability 7.5 does not run: compile it for sm_75' "$dir/said" ||
+grep -q 'module for sm_80 is incompatible with simulated GPU 0 (compute capability 7.5); compile for sm_75' "$dir/said" ||
 	fail "FAIL: on sm_75: $(cat "$dir/said")"
 
 # An old driver without tensor maps and graph updates is reported; so is a missing driver.

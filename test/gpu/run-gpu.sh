@@ -78,7 +78,7 @@ END
 	t 2 "--roofline requires --exec=sim" '' $add --roofline H200
 	# archs
 	t 0 ': right' FAKE_CUDA_SM=75 $gemm --exec=gpu --check # its default arch
-	t 4 'does not run PTX for sm_90a; it runs that for sm_86' FAKE_CUDA_SM=87 $add --arch sm_90a
+	t 4 'cannot run PTX for sm_90a; use --arch sm_86' FAKE_CUDA_SM=87 $add --arch sm_90a
 	t 4 'is older than every arch hexc compiles for' FAKE_CUDA_SM=70 $add
 	t 2 "unknown arch 'sm_1'" '' $add --arch sm_1
 	# failures
@@ -108,6 +108,6 @@ kernel assert(X: f32[N])
     assert(x < 1.0, "too large");
 }
 END
-	t 3 'the kernel failed on the GPU: cu' '' run "$dir/assert.hexc" --exec=gpu --arg 'X=arange[64]'
+	t 3 'kernel failed on the GPU: cu' '' run "$dir/assert.hexc" --exec=gpu --arg 'X=arange[64]'
 }
 exit $bad

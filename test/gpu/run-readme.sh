@@ -16,7 +16,7 @@ for sm in 80 86 90; do
 	[ "$(cat "$dir/out")" = 1000 ] || fail "on sm_$sm: $(cat "$dir/out")" # 999 + 1
 done
 FAKE_CUDA_SM=75 LD_LIBRARY_PATH=$B:$dir "$dir/host" "$dir/kernels.hxb" >"$dir/out" 2>&1 && fail "it runs on sm_75"
-grep -q 'nothing in the bundle runs on sm_75' "$dir/out" || fail "of sm_75: $(cat "$dir/out")"
+grep -q 'no module of the bundle runs on sm_75 (it has sm_80, sm_90a)' "$dir/out" || fail "of sm_75: $(cat "$dir/out")"
 FAKE_CUDA_DEVICES=0 LD_LIBRARY_PATH=$B:$dir "$dir/host" "$dir/kernels.hxb" >"$dir/out" 2>&1 && fail "it runs without a GPU"
 grep -q 'finds no GPU' "$dir/out" || fail "without a GPU: $(cat "$dir/out")"
 exit $bad

@@ -150,7 +150,7 @@ static const struct {
 	{ "await full[s], turn / STAGES;",
 	  "if K < 0 {\n                    await full[s], 0;\n                }", "uninitialized element" },
 	{ "arrive empty[s];", "", "deadlock: the producer waits in line 13 for phase 0 of `empty[0]`" },
-	{ "full: mbarrier[STAGES] = 1", "full: mbarrier[STAGES] = 2", "team 0 waits in line 23" },
+	{ "full: mbarrier[STAGES] = 1", "full: mbarrier[STAGES] = 2", "consumer group 0 waits in line 23" },
 	{ "await empty[s], turn / STAGES + 1;", "", "deadlock" },
 	{ "wait dots 0;\n                arrive empty[s];",
 	  "arrive empty[(s + STAGES) % STAGES];\n                wait dots 0;",

@@ -111,7 +111,7 @@ class Launch(unittest.TestCase):
         self.refused("A has strides [1]", A=Interface(self.A, shape=(50,), strides=(8,)), B=Interface(self.A, shape=(50,)), C=Interface(self.C, shape=(50,)))
         self.refused("C is written, and the argument is read-only", C=Interface(self.C, data=(self.C.__cuda_array_interface__["data"][0], True)))
         self.refused("A is a ndarray: a tensor in GPU memory is wanted", A=self.a)
-        self.refused("there is no GPU 3", device=3)
+        self.refused("GPU 3 does not exist", device=3)
         with self.assertRaisesRegex(hexc.ArgumentError, "add needs C"):
             self.add.launch(A=self.A, B=self.A)
 

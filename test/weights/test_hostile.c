@@ -191,7 +191,7 @@ gptq(const char *scales_shape, int scales_bytes, const char *zeros_shape, int ze
 TEST(wrong_shapes)
 {
 	gptq("[2,32]", 128, "[2,4]", 32, 1, NULL);
-	gptq("[2,32]", 128, "[2,4]", 32, 2, "input 0 belongs to group 2, but there are only 2");
+	gptq("[2,32]", 128, "[2,4]", 32, 2, "input 0 belongs to group 2, and there are 2");
 	gptq("[2,32]", 128, "[2,4]", 32, -1, "input 0 belongs to group -1");
 	gptq("[3,32]", 192, "[3,4]", 48, 0,
 	     "the shape of l.scales, [3, 32], does not match W[32, 64] in GPTQ-4: the inputs are not a "

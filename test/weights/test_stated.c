@@ -216,7 +216,7 @@ TEST(companions)
 	          "write the model "
 	          "again with compressed-tensors 0.9 or later");
 	companion(".weight_g_idx", numbers, 128, "l: input 3 belongs to group 8, and there are 1");
-	companion(".weight_g_idx", numbers, 64, "the shape of l.weight_g_idx does not go with W[8, 32]");
+	companion(".weight_g_idx", numbers, 64, "the shape of l.weight_g_idx does not match W[8, 32]");
 	memset(numbers, 0xff, sizeof numbers);
 	companion(".weight_g_idx", numbers, 128, NULL); /* not set */
 	numbers[3] = 0;

@@ -182,7 +182,7 @@ def checked_says(status: int, out: str) -> dict[str, Any]:
     """Parses the output of `hexc run --check`."""
     if not status:
         return {"says": tail(out, 1)}
-    if "the kernel failed on the GPU" in out:
+    if "kernel failed on the GPU" in out:
         return {"why": tail(out), "lost": "fault"}
     return {"why": tail(out)} | ({"wrong": True} if status == 3 else {})
 
