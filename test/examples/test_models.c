@@ -93,7 +93,7 @@ convert(const char *kernel, const char *from, const char *to, const Size *s, con
 		y->v[i] = x->v[i];
 		y->allow[i] = !strcmp(to, "f16") ? ulp2(y->type, fabs(x->v[i])) : 0;
 	}
-	*ncand = case_run(&c, "convert_layout", kernel, arch, cand);
+	*ncand = case_run(&c, "convert", kernel, arch, cand);
 	case_end(&c);
 }
 
