@@ -50,7 +50,7 @@ direct(Dec *d, CallInstr *c)
 	if (!f->has_body && !(f->builtin = builtin_find(f->name)))
 		return dec_fail(d, "%.60s has no body in this module", f->name);
 	if (c->nret != f->nret || c->narg != f->nparam)
-		return dec_fail(d, "%.60s has %u arguments and %u results", f->name, f->nparam,
+		return dec_fail(d, "%.60s takes %u arguments and returns %u results", f->name, f->nparam,
 		                f->nret);
 	if (d->st->no > 3)
 		return dec_fail(d, "a prototype is only allowed in calls through pointers");
