@@ -43,7 +43,7 @@ if command -v groff >/dev/null; then
 	done
 fi
 if command -v man >/dev/null && command -v groff >/dev/null; then
-	MANPATH="$dir/share/man" man -P cat 3 hexc_plan_solve 2>/dev/null | tr -s ' \n' ' ' | grep -q 'Order, spread and place all of it' ||
+	MANPATH="$dir/share/man" man -P cat 3 hexc_plan_solve 2>/dev/null | tr -s ' \n' ' ' | grep -q 'Schedules all nodes, assigns streams and places all buffers' ||
 		{ echo "man hexc_plan_solve does not show it"; exit 1; }
 fi
 cat >"$dir/host.c" <<'END'

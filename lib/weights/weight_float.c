@@ -144,7 +144,8 @@ hexc_weight_float(const hexc_weight *w, float *out, const hexc_workers *workers,
 	if (!w || !out || (!why && n))
 		return HEXC_E_INVALID;
 	if (!take_in(&all, sizeof all, w))
-		return why_error(HEXC_E_INVALID, why, n, "the weight was compiled with a newer hexc_weights.h");
+		return why_error(HEXC_E_INVALID, why, n,
+		                 "the weight was compiled with a newer hexc_weights.h");
 	if (!workers_of(&threads, workers))
 		return why_error(HEXC_E_INVALID, why, n, "hexc_workers was compiled with a newer hexc.h");
 	arithmetic_enter(&host);

@@ -43,7 +43,7 @@ all shifted 'X=random(1)[2,N,O]'
 all nibbles 'X=random(1)[N,T]'
 
 for tile in x y; do
-	shows sm_80 conv2d "^  $tile  .*swizzled, no bank conflicts; filled by cp_async_16; read by ldmatrix_x4"
+	shows sm_80 conv2d "^  $tile  .*swizzled, no bank conflicts; written by cp_async_16; read by ldmatrix_x4"
 done
 ! grep -q iota "$dir/out" || fail "conv2d: a tile of indices"
 shows sm_90a conv2d '2 copy by tma_load'

@@ -394,7 +394,7 @@ main(int argc, char **argv)
 	}
 	printf("%ld mutations of %zu texts: %ld refused, %ld ran well, %ld with faults, %ld to their limit, "
 	       "%ld not "
-	       "linear_block_id\n", count, corpus.n, t.refused, t.ok, t.fault, t.limit, t.invalid);
+	       "launched\n", count, corpus.n, t.refused, t.ok, t.fault, t.limit, t.invalid);
 	drop(&corpus);
 	drop(&words);
 	return 0;

@@ -228,7 +228,8 @@ is_drain(const Op *o)
 	bool waits = false;
 	OpWalk w;
 
-	while (loop && !loop->blk[0] && (loop->code == O_grid_launch_dependents || !op_is(loop, F_SYNC | F_MEM)))
+	while (loop && !loop->blk[0] &&
+	       (loop->code == O_grid_launch_dependents || !op_is(loop, F_SYNC | F_MEM)))
 		loop = loop->prev;
 	if (o->code != O_async_wait || IMM(o, bulk) || IMM(o, pending) || !loop || loop->code != O_for)
 		return false;

@@ -165,7 +165,7 @@ TEST(report)
 		"B:\nbar.sync 5, 96; //bar\nC:\nbarrier.cluster.arrive;\n"
 		  "barrier.cluster.wait; //cluster\nE:\n");
 	static const char *const parts[] = {
-		"block 0,0,0, rank 0 of 2 in its cluster", "block 1,0,0, rank 1 of 2", "warp 3 has exited,",
+		"block 0,0,0, rank 0 of 2 in its cluster", "block 1,0,0, rank 1 of 2", "warp 3 has exited\n",
 		"barrier 5, first reached in line %u: 32 threads have arrived of 96@bar",
 		"phase 0, 2 of 3 arrivals missing, tx-count 48",
 		  "barrier.cluster: phase 0, 64 threads have arrived of 192",
