@@ -120,7 +120,7 @@ report(const Tensor *t, const Verdict *v)
 		return EXIT_UNJUDGED;
 	}
 	if (v->unwritten) {
-		printf(": NOT JUDGED, the program leaves %llu of %llu elements unwritten\n",
+		printf(": NOT CHECKED: the program leaves %llu of %llu elements unwritten\n",
 		       (unsigned long long)v->unwritten, (unsigned long long)v->n);
 		return EXIT_UNJUDGED;
 	}

@@ -80,7 +80,7 @@ TEST_EACH(table, 3)
 }
 
 /* 16: of the seven loads with a feasible copy that are published, with the widest copy of each, none takes
- * fewer instructions than what every candidate here does, for loads and waiting for copies; no conflicts. */
+ * fewer instructions than what every candidate here does, for loads and for copies; no conflicts. */
 TEST(best_of_the_table)
 {
 	static const struct {

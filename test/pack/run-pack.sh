@@ -8,7 +8,7 @@ p=examples/gemm_schemes.hexc
 says 0 'Q4_K' weights $f/blocks.gguf
 says 0 '"format":	"GPTQ-4"' weights $f/gptq4.safetensors --json
 says 1 'neither a safetensors file' weights README.md
-says 1 'there is no weight x' weights $f/awq.safetensors --save "x=$dir/x.npy"
+says 1 'no weight x in the file' weights $f/awq.safetensors --save "x=$dir/x.npy"
 says 1 'has no plane offset' weights $f/awq.safetensors --save "a:offset=$dir/x.npy"
 says 2 ': expected NAME=FILE.npy or NAME:PLANE=FILE.npy' weights $f/awq.safetensors --save "a"
 
@@ -35,8 +35,8 @@ says 2 'the kernel has no parameter X' pack $p --kernel gemm_offset --arg "X=@$d
 says 2 'nothing to pack; add --arg NAME=@FILE.npy or NAME=@FILE:WEIGHT' pack $p --kernel gemm_offset -o "$dir/c.safetensors"
 says 2 'choose one with --kernel' pack $p --arg "W=@$dir/a.npy" -o "$dir/c.safetensors"
 says 2 'missing -o FILE.safetensors for the packed weights' pack $p --kernel gemm_offset
-says 1 'has no packed tensor V' unpack "$dir/b.safetensors" --save "V=$dir/a.npy"
-says 1 'has no packed tensor a' unpack $f/awq.safetensors --save "a=$dir/a.npy"
+says 1 'no packed tensor V in the file' unpack "$dir/b.safetensors" --save "V=$dir/a.npy"
+says 1 'no packed tensor a in the file' unpack $f/awq.safetensors --save "a=$dir/a.npy"
 sed 's/W.shape":"16,256/W.shape":"16,999/' "$dir/b.safetensors" >"$dir/d.safetensors"
 says 1 'bytes do not match [16,999]' unpack "$dir/d.safetensors" --save "W=$dir/a.npy"
 sed 's/hexc-pack 1/hexc-pack 7/' "$dir/b.safetensors" >"$dir/d.safetensors"

@@ -328,7 +328,7 @@ function like(f) {
 }
 
 function show_tile(tile) {
-	const shared = tile.space === 'shared', box = $('tile'), say = make('div', { id: 'facts', 'aria-live': 'polite' }, 'Point at an element.');
+	const shared = tile.space === 'shared', box = $('tile'), say = make('div', { id: 'facts', 'aria-live': 'polite' }, 'Hover over an element.');
 	const canvas = make('canvas', { tabindex: 0, role: 'img', 'aria-label': tile.name });
 	const state = { canvas, view: 'tile', colour: shared ? 'bank' : 'lane', like: null };
 	const choice = make('div', { class: 'bar' });
@@ -375,15 +375,15 @@ function show_tile(tile) {
 		draw(tile, state);
 	});
 	canvas.addEventListener('mouseleave', () => { state.like = state.key = null; draw(tile, state); });
-	const why = tile.demanded_by ? 'demanded by ' + tile.demanded_by.op + ' of line ' + tile.demanded_by.line : tile.pinned ? 'pinned by the program' : '';
-	const other = tile.runner_up ? 'otherwise ' + tile.runner_up.layout + ': candidate ' + tile.runner_up.candidate + ', ' +
-		percent(100 * (tile.runner_up.cycles / kernel.cycles - 1)) : '';
+	const why = tile.demanded_by ? 'required by ' + tile.demanded_by.op + ', line ' + tile.demanded_by.line : tile.pinned ? 'pinned by the program' : '';
+	const other = tile.runner_up ? 'alternative ' + tile.runner_up.layout + ' (candidate ' + tile.runner_up.candidate + ', ' +
+		percent(100 * (tile.runner_up.cycles / kernel.cycles - 1)) + ')' : '';
 	box.replaceChildren(make('h3', {}, tile.name + ': ' + tile.space + ' ' + tile.dtype + '[' + tile.shape.join(', ') + ']'),
 		make('p', { class: 'layout code' }, tile.layout), make('p', { class: 'note' }, [why, other].filter(Boolean).join('; ')), choice, say,
 		make('div', { class: 'scroll' }, canvas));
 	for (const a of accesses(tile))
-		box.append(make('p', { class: 'note' }, 'line ' + a.line + ', ' + a.instruction + ': ' + a.wavefronts + ' wavefronts, ' + a.wavefronts_least +
-			' are the least' + (a.conflicts ? ', ' + a.conflicts + ' by bank conflicts' : ', no conflicts')));
+		box.append(make('p', { class: 'note' }, 'line ' + a.line + ', ' + a.instruction + ': ' + a.wavefronts + ' wavefronts (minimum ' + a.wavefronts_least +
+			')' + (a.conflicts ? ', ' + a.conflicts + ' from bank conflicts' : ', no bank conflicts')));
 	draw(tile, state);
 	box.tile = tile;
 	box.state = state;
@@ -458,7 +458,7 @@ function parts(ops) {
 
 // ---- the timeline --------------------------------------------------------------------------------------------------------
 
-const WORDS = { work: 'works', wait: 'waits', way: 'copies on their way', there: 'there, and waits', use: 'in use', busy: 'busy' };
+const WORDS = { work: 'compute', wait: 'stall', way: 'copy in flight', there: 'stage full', use: 'in use', busy: 'busy' };
 
 function timeline() {
 	const t = kernel.timeline, box = $('timeline');
@@ -466,8 +466,8 @@ function timeline() {
 	$('time').hidden = !t;
 	if (!t)
 		return;
-	$('time-note').textContent = 'One block alone on a multiprocessor, by the cost model: the first ' + t.turns + ' turns of its pipeline loops, then what follows. ' +
-		(t.turn ? 'A turn takes ' + number(t.turn) + ' cycles once stages are full, limited by ' + t.limit + '.' : '');
+	$('time-note').textContent = 'Predicted timeline of one block, alone on an SM: the first ' + t.turns + ' iterations of its pipeline loops, then the rest of the kernel. ' +
+		(t.turn ? 'Steady state: ' + number(t.turn) + ' cycles/iteration, limited by ' + t.limit + '.' : '');
 	const left = 170, width = 980, high = 26, top = 26, x = c => left + c * width / t.cycles;
 	const svg = make('svg', { width: left + width + 20, height: top + t.rows.length * high + 8, role: 'img', 'aria-label': 'timeline' });
 	for (let i = 0; i <= 10; i++)
@@ -494,8 +494,8 @@ function timeline() {
 		i.style.background = kind === 'wait' ? 'var(--wait)' : kind === 'plain' ? 'var(--plain)' : shade(5, kind);
 		return make('span', {}, i, words);
 	};
-	box.replaceChildren(svg, make('div', { class: 'legend' }, key('way', 'copies on their way'), key('there', 'there, not yet used'), key('use', 'in use, busy, at work'),
-		key('wait', 'waits'), key('plain', 'outside of loops'), 'numbers and colours: turns of the loop'));
+	box.replaceChildren(svg, make('div', { class: 'legend' }, key('way', 'copy in flight'), key('there', 'stage full'), key('use', 'in use, busy, compute'),
+		key('wait', 'stall'), key('plain', 'outside loops'), 'numbers and colours: loop iterations'));
 }
 function shade(turn, kind) {
 	const strength = { way: 0, there: 1, use: 3, busy: 3, work: 3 }[kind];
@@ -513,20 +513,20 @@ function solutions() {
 	const up = r => r ? ' candidate ' + r.candidate + ', ' + percent(100 * (r.cycles / kernel.cycles - 1)) : '';
 	if (kernel.schedule)
 		say.append(make('li', {}, 'Schedule: ' + kernel.schedule.taken + (kernel.schedule.no_roles ? '; no roles: ' + kernel.schedule.no_roles : '') +
-			(kernel.schedule.runner_up ? '; the other one:' + up(kernel.schedule.runner_up) : '') + '.'));
+			(kernel.schedule.runner_up ? '; alternative:' + up(kernel.schedule.runner_up) : '') + '.'));
 	if (kernel.open_warps)
-		say.append(make('li', {}, 'Warps were left open: ' + kernel.open_warps.taken + '; another number:' + up(kernel.open_warps.runner_up) + '.'));
+		say.append(make('li', {}, 'Warps: chosen ' + kernel.open_warps.taken + '; alternative:' + up(kernel.open_warps.runner_up) + '.'));
 	if (kernel.sparse)
-		say.append(make('li', {}, 'Zeros of sparse tiles: ' + kernel.sparse.zeros + '; otherwise:' + up(kernel.sparse.runner_up) + '.'));
+		say.append(make('li', {}, 'Zeros of sparse tiles: ' + kernel.sparse.zeros + '; alternative:' + up(kernel.sparse.runner_up) + '.'));
 	if (kernel.scales)
-		say.append(make('li', {}, 'Scales of blocks: applied ' + kernel.scales.applied + '; otherwise:' + up(kernel.scales.runner_up) + '.'));
+		say.append(make('li', {}, 'Block scales: applied ' + kernel.scales.applied + '; alternative:' + up(kernel.scales.runner_up) + '.'));
 	for (const p of kernel.places || [])
-		say.append(make('li', {}, p.name + ' of line ' + p.line + ': ' + p.space + (p.runner_up ? '; otherwise:' + up(p.runner_up) : '') + '.'));
+		say.append(make('li', {}, p.name + ' of line ' + p.line + ': ' + p.space + (p.runner_up ? '; alternative:' + up(p.runner_up) : '') + '.'));
 	for (const l of kernel.loops || [])
 		say.append(make('li', {}, 'Loop of line ' + l.line + ': ' + l.split + '.'));
 	$('choices').replaceChildren(say);
 	const most = Math.max(...all.map(c => c.cycles)), parts_of = c => c.text.split('; ');
-	const table = make('table', {}, make('tr', {}, ...['', 'cycles', '', 'against', 'alone', 'blocks', 'registers', 'what differs from the one taken'].map(s => make('th', {}, s))));
+	const table = make('table', {}, make('tr', {}, ...['', 'cycles', '', 'against', 'alone', 'blocks', 'registers', 'differences from the chosen one'].map(s => make('th', {}, s))));
 	all.forEach((c, i) => {
 		const bar = make('i'), mine = parts_of(c), own = parts_of(taken);
 		bar.style.cssText = 'display:block;height:9px;border-radius:2px;background:var(--bar);width:' + 100 * c.cycles / most + 'px';
@@ -549,9 +549,9 @@ function summary() {
 		bar.style.width = 100 * k.total[u] / k.total[limit] + '%';
 		units.append(make('div', { class: 'unit' + (u === limit ? ' most' : ''), 'data-unit': u }, make('span', {}, u), bar, make('span', {}, number(k.total[u]))));
 	}
-	units.append(make('span', {}, 'clocks of a block by unit; it is limited by ' + limit));
-	$('summary').replaceChildren(fact(number(k.cycles), 'cycles predicted for a block'), fact(String(k.warps), 'warps' + (k.timeline && k.timeline.rows.includes('producer') ? ' that compute' : '')),
-		fact(String(k.blocks_together), 'blocks on a multiprocessor'), fact(String(k.registers), 'registers of a lane'),
+	units.append(make('span', {}, 'cycles of a block by unit; limited by ' + limit));
+	$('summary').replaceChildren(fact(number(k.cycles), 'predicted cycles/block'), fact(String(k.warps), 'warps' + (k.timeline && k.timeline.rows.includes('producer') ? ' in consumers' : '')),
+		fact(String(k.blocks_together), 'blocks/SM'), fact(String(k.registers), 'registers/thread'),
 		fact((k.shared_bytes / 1024).toFixed(1) + ' KiB', 'of shared memory'), fact(k.candidate + ' of ' + k.candidates.length, 'candidate'), units);
 	$('summary').dataset.limit = limit;
 }
