@@ -30,6 +30,13 @@ TEST(lists)
 	}
 	ck_assert(infer);
 	ck_assert_ptr_null(hexc_pass_help(n));
+#define PASS(name, former, when, help)                                                                 \
+	ck_assert_str_eq(hexc_pass_named(#name), #name);                                               \
+	ck_assert_str_eq(hexc_pass_named(#former), #name);
+#include "hexc/pass/passes.def"
+	ck_assert_str_eq(hexc_pass_named("sync"), "insert_barriers");
+	ck_assert(!hexc_pass_named(NULL) && !hexc_pass_named("") && !hexc_pass_named("NONE") &&
+	          !hexc_pass_named("parse") && !hexc_pass_named("insert_barrier"));
 	for (int code = -100; code < 10; code++)
 		ck_assert_ptr_nonnull(hexc_strerror(code));
 	ck_assert_str_eq(hexc_strerror(HEXC_OK), "ok");

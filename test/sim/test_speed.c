@@ -323,8 +323,10 @@ TEST_EACH(wgmma, 4)
 	       rate[0], rate[1],
 	       rate[0] / rate[1]);
 	fflush(stdout);
-	ck_assert_double_gt(rate[0], getenv("SIM_SPEED") ? 1.0 : 0.1);
-	ck_assert_double_gt(rate[1], rate[0] / (getenv("SIM_SPEED") ? 3 : 10));
+	if (getenv("SIM_SPEED")) {
+		ck_assert_double_gt(rate[0], 1.0);
+		ck_assert_double_gt(rate[1], rate[0] / 3);
+	}
 }
 
 /* Tensor copies and wgmma, in blocks of their own and in clusters of two: what Triton makes of a product of
@@ -379,7 +381,8 @@ TEST_EACH(tensor_copies, 2)
 	printf("tensor copies and wgmma%s: %5.1f M thread instructions/s, %5.1f with checks (1/%.1f)\n",
 	       _i ? " in clusters" : "", off, on, off / on);
 	fflush(stdout);
-	ck_assert_double_gt(on, off / (getenv("SIM_SPEED") ? 3 : 4));
+	if (getenv("SIM_SPEED"))
+		ck_assert_double_gt(on, off / 3);
 	sim_close(s);
 	free(text);
 }
