@@ -49,6 +49,30 @@ TEST_EACH(good_is_accepted, COUNT_OF(good))
 	ck_assert_int_eq(u->diag->nerror, 0);
 }
 
+/* Which operand has which name: the order in which hexc/IR.md writes them. */
+TEST(operands_have_their_names)
+{
+	static const char body[] =
+		"    %21 = const value 2.0 : reg f16[16, 32]\n    %24 = const value 2 : i64\n"
+		"    %20 = select %14, %10, %21 : reg f16[16, 32]\n    store %20, %18\n    copy %16, %15\n"
+		"    %22 = dot %10, %11, %12 : reg f32[16, 8]\n"
+		"    %23 = for %5, %4, %24, %22 : reg f32[16, 8] { (%30 : i64, %31 : reg f32[16, 8])\n"
+		"      yield %31\n    }\n";
+	Kernel *k = ir_read(u, ir_wrap(u, arena_printf(u->arena, "%s%s", prelude, body)));
+	const Op *select = ir_val(k, 20)->def, *dot = ir_val(k, 22)->def, *loop = ir_val(k, 23)->def;
+	const Op *store = select->next, *copy = store->next, *view = ir_val(k, 18)->def;
+
+	ck_assert(select_cond(select)->id == 14 && select_yes(select)->id == 10);
+	ck_assert(select_no(select)->id == 21);
+	ck_assert(store_value(store)->id == 20 && store_dest(store)->id == 18);
+	ck_assert(copy_source(copy)->id == 16 && copy_dest(copy)->id == 15);
+	ck_assert(write_dest(copy) == copy_dest(copy) && write_dest(store) == store_dest(store));
+	ck_assert(mma_a(dot)->id == 10 && mma_b(dot)->id == 11 && mma_acc(dot)->id == 12);
+	ck_assert(for_lo(loop)->id == 5 && for_hi(loop)->id == 4 && for_step(loop)->id == 24);
+	ck_assert(for_init(loop, 0)->id == 22 && yield_value(loop->blk[0]->last, 0)->id == 31);
+	ck_assert(view_source(view)->id == 2 && view_start(view, 1)->id == 5);
+}
+
 static const struct {
 	const char *line, *say;
 } bad[] = {
