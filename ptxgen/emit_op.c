@@ -22,3 +22,11 @@ gen_block(Codegen *g, Block *b)
 		file_take(g, o);
 	}
 }
+
+/* Pass mask_bounds has resolved the ops on bounds. */
+void
+emit_unresolved(Codegen *g, Op *o)
+{
+	(void)o;
+	BUG_IF(g->a, true);
+}

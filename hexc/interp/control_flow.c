@@ -68,12 +68,14 @@ next_args(Interp *it, Block *b)
 		if (!arg->spare)
 			arg->spare = arena_alloc(&it->arena, n);
 		memcpy(arg->spare, y->view ? (void *)y->view : (void *)y->f, n);
+		law_next(it, arg, y);
 	}
 	for (int i = 1; i < b->narg; i++) {
 		InterpValue *arg = slot_of(it, b->arg[i]);
 		void *now = arg->spare;
 
 		arg->spare = arg->view ? (void *)arg->view : (void *)arg->f;
+		law_swap(arg);
 		if (arg->view) {
 			arg->view = now;
 		} else {
@@ -196,7 +198,9 @@ interp_task(Interp *it)
 		if (!may_go_on(it, o))
 			return false;
 		t->frame[depth].at = o->next;
-		if (!(is_left_out(it, o) ? race_scratch(it, o) : eval_fn[o->code](it, o)))
+		if (!(is_left_out(it, o)  ? race_scratch(it, o)
+		      : it->k->masked ? eval_fn[o->code](it, o)
+		                      : law_eval(it, o, eval_fn[o->code])))
 			return false;
 		if (t->blocked) {
 			t->frame[depth].at = o;

@@ -51,6 +51,8 @@ slot_copy(Interp *it, const Val *to, const Val *from)
 		*d->view = *s->view;
 	else
 		memcpy(d->f, s->f, (size_t)d->n * sizeof *d->f);
+	if (d->missing || s->missing)
+		law_copy(it, d, s);
 }
 
 bool

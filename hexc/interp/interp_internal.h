@@ -6,6 +6,15 @@
 #include "hexc/ir/dtype_value.h"
 #include <stdatomic.h>
 
+/* Which elements of a value exist (law.c): those for which all conditions hold. */
+enum { CONDS_MAX = 12 };
+typedef struct Missing {
+	int64_t n;                 /* elements */
+	int count;
+	unsigned dims[CONDS_MAX];  /* bit d: the condition names dim d */
+	uint8_t *there[CONDS_MAX]; /* by element */
+} Missing;
+
 /* A shared tile: one alloc. */
 typedef struct Shared {
 	const Op *alloc;
@@ -20,6 +29,7 @@ typedef struct Shared {
 	bool watched;   /* tracked for races */
 	struct Shadow *shadow; /* shadow state by element if tracked; NULL: by byte in Interp.memory */
 	int64_t *place;        /* .. offset of each element, in elements */
+	Missing *missing; /* which elements exist; NULL: all */
 } Shared;
 
 /* A view of a tensor or shared tile, or all of it. */
@@ -46,6 +56,8 @@ typedef struct InterpValue {
 	void *spare; /* buffer of equal size, for parallel copies into loop arguments */
 	void *whole; /* buffer of twice the size, for an expanded sparse operand of a dot */
 	View *view; /* tensors, shared tiles and views */
+	Missing *missing, *spare_missing; /* which elements exist (law.c); NULL: all */
+	void *filled; /* buffer for its elements without missing ones */
 } InterpValue;
 
 /* An async copy in flight. */
@@ -180,6 +192,7 @@ typedef struct Interp {
 	bool in_roles;    /* execution is between start and end of the roles */
 	uint64_t looks;   /* reads of memory that the kernel writes */
 	Look look;
+	const uint8_t *left_out; /* by element: the write in execution leaves it out; NULL: none */
 	const Op *loop;   /* the loop at which its task last yielded to others, .. */
 	Task *waiter;     /* .. and the task */
 	Text *held;       /* output buffer while earlier blocks have not ended; NULL: print directly */
@@ -259,6 +272,13 @@ bool interp_find_grid(Interp *it, int64_t grid[3]);
  * may land later. */
 bool interp_read(Interp *it, const Op *o, const View *v, const Type *t, InterpValue *val);
 bool interp_write(Interp *it, const Op *o, const View *v, const Type *t, const InterpValue *val, bool async);
+/* Evaluates an op by the rules of missing elements. */
+bool law_eval(Interp *it, Op *o, EvalFn *eval);
+/* Sets which elements of `to` exist, by those of `from`, of the same shape. */
+void law_copy(Interp *it, InterpValue *to, const InterpValue *from);
+/* Parallel copies into a loop argument: `next` stores which elements of y exist, `swap` makes them the argument's. */
+void law_next(Interp *it, InterpValue *arg, const InterpValue *y);
+void law_swap(InterpValue *arg);
 /* Starts a block of the grid with fresh memory. */
 void interp_mem_start(Interp *it);
 

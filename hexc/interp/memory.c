@@ -45,6 +45,8 @@ eval_alloc(Interp *it, Op *o)
 		race_alloc(it, s);
 	}
 	/* every execution creates a new, uninitialized tile */
+	if (s->missing)
+		s->missing->count = 0;
 	memset(s->init, 0, (size_t)s->n);
 	for (int64_t j = 0; j < s->n; j++) {
 		if (dtype_is_float(s->dtype))
@@ -373,6 +375,8 @@ write_shared(Interp *it, const Op *o, Shared *s, const ViewRow *row, const Inter
 		if (s->watched && !race_access(it, o, s, to, true, async, at + j))
 			return false;
 		if (o->code == O_store && IMM(o, update) && s == slot_of(it, store_dest(o))->view->shared) {
+			if (it->left_out && it->left_out[at + j])
+				continue;
 			if (!s->init[to] && !it->opt.uninit)
 				return interp_error(it, INTERP_E_FAULT, o,
 				                    "atomic update of uninitialized shared memory");
@@ -450,7 +454,8 @@ write_global(Interp *it, const Op *o, const View *v, const ViewRow *row, const I
 		it->common->takes_turns ? write_watched : write_element;
 
 	for (int64_t j = row->lo; j < row->hi; j++)
-		put(it, o, v, row->at + j * row->stride, val, at + j);
+		if (!it->left_out || !it->left_out[at + j])
+			put(it, o, v, row->at + j * row->stride, val, at + j);
 	return watch_global(it, o, v, row, at, true);
 }
 

@@ -414,6 +414,7 @@ struct Kernel {
 	int producer_warps;      /* producer warps; 0 without `roles` */
 	Schedule schedule; /* requested; `roles` written in the program are unaffected */
 	bool made_roles;  /* a pass created an O_roles, which may be gone: see kernel_roles */
+	bool masked;       /* no result depends on out-of-bounds elements: pass mask_bounds has run */
 	const char *after; /* the last pass that the driver ran; NULL: none */
 	const char *unscheduled; /* why pass warp_specialize left the kernel unchanged; NULL: no reason */
 	int launch_registers; /* registers per thread at launch; 0: chosen by the assembler */

@@ -29,6 +29,7 @@ enum {
 	F_FILL = 512,
 	F_MOVE = 1024,
 	F_REDUCE = 2048,
+	F_BOUNDS = 4096,
 };
 enum { V = -1 }; /* "any number" in ops.def */
 

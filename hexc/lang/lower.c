@@ -150,7 +150,6 @@ lower_kernel(Unit *u, const File *file, const KernelDecl *d, const Define *def, 
 	l.mode = MODE_BODY;
 	l.b = l.k->body;
 	lower_kernel_body(&l, d->body);
-	lower_counts(&l);
 	end_blocks(&l);
 	if (!u->diag->nerror && (bad = role_rules(l.k, &at)) != NULL)
 		diag_error(u->diag, at->src, "%s", bad);

@@ -13,18 +13,6 @@ enum { NAMES_MAX = 4096 };
 /* Largest extent of a tile, and most elements. */
 enum { TILE_MAX = 1 << 20 };
 
-/* The out-of-bounds region along a dim: elements i with start + i * step < 0 or >= size are outside the
- * tensor that the value was read from, and outside of every region in `also`. For a read through a shared
- * tile this requires that only one copy fills the tile. Pass mask_bounds applies the same rules to the IR;
- * here they serve ops that count elements: `mean`, and ops that use the last one. */
-typedef struct Edge Edge;
-struct Edge {
-	Val *size, *start;
-	int64_t step;
-	const Val *tile; /* the alloc of the shared tile, or NULL */
-	const Edge *also;
-};
-
 typedef enum LoweredKind {
 	VK_none, /* invalid, already reported */
 	VK_int,  /* compile-time constants: they adapt to the type of the other operand */
@@ -44,8 +32,6 @@ typedef struct LoweredValue {
 	bool single; /* a view of one element, with an index in every dim */
 	const struct Plain *plain; /* v, or a value it was computed from, selects between constants:
 	                            * lower_plain_of */
-	const Edge *edge[RANK_MAX]; /* per dim; NULL: all elements are in bounds */
-	const Edge *rest; /* of dims whose index selected one element; NULL: in bounds */
 } LoweredValue;
 
 /* A value and its expression, for messages. */
@@ -88,24 +74,6 @@ typedef enum Mode {
 	MODE_HOST,  /* also scalars: the grid and assumptions, evaluated before the launch */
 	MODE_BODY,
 } Mode;
-
-/* Operands that depend on which elements along a dim are in bounds; set once the entire kernel is known. */
-typedef enum CountKind {
-	COUNT_all,  /* the number of in-bounds elements */
-	COUNT_end,  /* their end */
-	COUNT_last, /* the last one, 0 if there is none */
-	COUNT_loop, /* the end of a loop whose operand 0 is the first one */
-	COUNT_less, /* their end, for a comparison i < end that is also false before the first one */
-	COUNT_first, /* their start */
-} CountKind;
-
-typedef struct ExtentSource {
-	CountKind kind;
-	Op *op;
-	int operand;
-	const Edge *edge;
-	int64_t extent;
-} ExtentSource;
 
 /* A function being inlined at a call. */
 typedef struct FnCall FnCall;
@@ -151,8 +119,7 @@ typedef struct Lower {
 	const Define *def;
 	int ndef;
 	struct Table *table; /* register tiles that are also in shared memory; see lower_table */
-	ExtentSource *count;
-	int ncount, count_cap, assume_cap, condition_cap;
+	int assume_cap, condition_cap;
 } Lower;
 
 /* ---- lower.c: scopes and blocks -------------------------------------------------------------- */
@@ -249,13 +216,6 @@ bool lower_join(Lower *l, Src src, int n, Operand *o, Type *t);
 bool lower_join_shape(Lower *l, Src src, int n, const Operand *o, Type *t);
 /* Broadcasts a value of the correct element type to the shape of t. */
 Val *lower_broadcast_to(Lower *l, Src src, LoweredValue v, Type t);
-/* Returns the union of the regions a and b. */
-const Edge *lower_join_edge(Lower *l, const Edge *a, const Edge *b);
-/* Returns the regions x, without duplicates, that are valid while the shared tile has its initial
- * contents. */
-const Edge *lower_edges_of(Lower *l, const Val *tile, const Edge *x);
-/* Computes the regions of an elementwise combination of n operands with result type t. */
-void lower_join_edges(Lower *l, int n, const Operand *o, const Type *t, LoweredValue *r);
 /* Return an i64 scalar, or NULL after a report that names `what`. */
 Val *lower_index_value(Lower *l, const Expr *e, const char *what);
 Val *lower_to_index(Lower *l, Operand o, const char *what);
@@ -309,22 +269,17 @@ LoweredValue lower_alias(Lower *l, const Expr *e);
 LoweredValue lower_reduce(Lower *l, const Expr *e, OpCode code);
 LoweredValue lower_mean(Lower *l, const Expr *e);
 LoweredValue lower_inside(Lower *l, const Expr *e);
+LoweredValue lower_fill(Lower *l, const Expr *e);
 Val *lower_put_reduce(Lower *l, const Expr *e, OpCode code, Val *x, int dim);
-/* Makes operand i of o a count of that kind, for a dim with these regions. */
-void lower_count(Lower *l, CountKind kind, Op *o, int i, const Edge *edge, int64_t extent);
-/* Return where the in-bounds elements of a region start (below 1: at the first) and end, as scalars at the
- * end of b, or before `at`. */
-Val *edge_first(Block *b, Op *at, const Edge *e);
-Val *edge_end(Block *b, Op *at, const Edge *e);
-/* Returns x, of extent 1 along dim, or 0 if no element of a dim of that extent is in bounds. */
-Val *lower_if_any(Lower *l, Src src, Val *x, int dim, const Edge *edge, int64_t extent);
-/* Returns v with the out-of-bounds region of x; `reduced` is the dim along which v has one element of x's,
- * or -1. Expressed to pass mask_bounds as a select between both, which pass fold replaces with v. */
+/* Returns x, of extent 1 along dim, where `of` has an element along it that is in bounds, else 0. */
+Val *lower_if_any(Lower *l, Src src, Val *x, int dim, Val *of);
+/* An i64 scalar: the first element of x along dim that is in bounds (O_inside_first), or their end. */
+Val *lower_inside_end(Lower *l, Src src, OpCode code, Val *x, int dim);
+/* x with elements that are all in bounds; those that were not are undefined. */
+Val *lower_unmask(Lower *l, Src src, Val *x);
+/* Returns v with the bounds of x; `reduced` is the dim along which v has one element of x's, or -1. Expressed as a
+ * select between both, which pass fold replaces with v. */
 Val *lower_as_far(Lower *l, const Expr *e, Val *v, Val *x, int reduced);
-/* May the tile have elements before the tensor's first one? */
-bool edge_has_front(const Lower *l, const Edge *e);
-/* Sets all counts. */
-void lower_counts(Lower *l);
 
 /* ---- lower_dot.c, lower_sparse.c, lower_lookup.c --------------------------------------------- */
 
@@ -424,8 +379,6 @@ void lower_stmts(Lower *l, const Stmt *s);
 void lower_let(Lower *l, const Stmt *s);
 /* Marks v as `register`: it stays in registers. */
 void lower_keep(Val *v);
-/* Copies the source's regions to a shared tile that a copy from global memory fills. */
-void lower_tile_edges(Lower *l, LoweredValue *tile, const LoweredValue *src);
 void lower_for(Lower *l, const Stmt *s);
 void lower_while(Lower *l, const Stmt *s);
 void lower_if(Lower *l, const Stmt *s);

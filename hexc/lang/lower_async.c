@@ -57,8 +57,6 @@ lower_copy(Lower *l, const Stmt *s)
 	IMM_SET(o, async, s->slot ? COPY_BARRIER : COPY_GROUP);
 	if (s->slot)
 		lower_check_role(l, o, "an `async copy` with an mbarrier");
-	if (s->target->kind == EX_name && dst.v.v->def->parent == l->b)
-		lower_tile_edges(l, &sym_find(l, s->target->name)->val, &src.v);
 }
 
 /* Each store is a group. */

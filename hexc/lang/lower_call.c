@@ -40,6 +40,7 @@ static const Builtin builtin[] = {
 	{ "lookup", 2, 2, O_none, lower_lookup, "lookup(table, indices)" },
 	{ "ceil", 1, 2, O_ceil, lower_ceil, "ceil(x), or ceil(a, b): a / b rounded up" },
 	{ "inside", 1, 1, O_none, lower_inside, "inside(x)" },
+	{ "fill", 2, 2, O_none, lower_fill, "fill(x, number)" },
 	{ "exact", 1, 1, O_none, lower_exact, "exact(x)" },
 	{ "cdiv", 2, 2, O_none, lower_ceil, "cdiv(a, b): a / b rounded up" },
 	{ "sum", 2, 2, O_none, call_sum, "sum(x, dim)" },
@@ -269,7 +270,6 @@ lower_elementwise(Lower *l, const Expr *e, OpCode code)
 		r.v = put_index(l, code, e->src, in[0], in[1]);
 	else
 		r.v = put_op(l, code, e->src, e->narg, in, t);
-	lower_join_edges(l, e->narg, o, &t, &r);
 	return r;
 }
 
@@ -327,7 +327,6 @@ lower_select(Lower *l, const Expr *e, Operand *o, DType d, LoweredValue *r)
 	for (int i = 0; i < 3; i++)
 		in[i] = lower_broadcast_to(l, e->src, o[i].v, i ? t : tc);
 	*r = (LoweredValue){ .kind = VK_val, .v = put_op(l, O_select, e->src, 3, in, t) };
-	lower_join_edges(l, 3, o, &t, r);
 	return true;
 }
 

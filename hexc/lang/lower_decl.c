@@ -53,20 +53,12 @@ alloc(Lower *l, const Stmt *s, Type t)
 	return v;
 }
 
-void
-lower_tile_edges(Lower *l, LoweredValue *tile, const LoweredValue *src)
-{
-	for (int d = 0; d < tile->v->type.rank; d++)
-		tile->edge[d] = lower_edges_of(l, tile->v, src->edge[d]);
-	tile->rest = lower_edges_of(l, tile->v, src->rest);
-}
-
 /* Fills a shared tile: global memory is copied, which pipeline loops make asynchronous; anything else goes
  * through registers. */
 static LoweredValue
 fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
 {
-	LoweredValue r = { .kind = VK_view }, edges = value_none();
+	LoweredValue r = { .kind = VK_view };
 	const Type *from = src.v.kind == VK_view ? &src.v.v->type : NULL;
 	Val *in[2];
 
@@ -81,7 +73,6 @@ fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
 		in[0] = lower_whole(l, src.e->src, src.v.v);
 		in[1] = r.v = alloc(l, s, t);
 		op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL);
-		lower_tile_edges(l, &r, &src.v);
 		return r;
 	}
 	t.space = S_reg;
@@ -90,8 +81,6 @@ fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
 		return value_none();
 	in[1] = r.v = alloc(l, s, t);
 	op_new(l->b, NULL, O_store, s->src, 2, in, 0, NULL);
-	lower_join_edges(l, 1, &src, &t, &edges);
-	lower_tile_edges(l, &r, &edges);
 	return r;
 }
 
@@ -163,7 +152,6 @@ let_typed(Lower *l, const Stmt *s, Type t)
 	r.v = lower_to_type(l, src, t, s->src, arena_printf(l->arena, "`%s`", s->name));
 	if (!r.v)
 		return value_none();
-	lower_join_edges(l, 1, &src, &t, &r);
 	return r;
 }
 

@@ -102,13 +102,18 @@ round_operands(Lower *l, const Expr *e, Operand *o)
 	}
 }
 
-/* Returns the size of the tensor dim that a value's dim runs along; NULL if unknown, or several. */
+/* Returns the size of the tensor dim that a value's dim, loaded from a tensor, runs along; NULL if unknown. */
 static const Val *
-edge_size(const LoweredValue *v, int d)
+tensor_size(const Lower *l, const Val *v, int d)
 {
-	const Edge *e = v->edge[d];
+	const Op *view;
+	const Param *p;
 
-	return e && !e->also ? e->size : NULL;
+	while (v->def && v->def->code == O_cast)
+		v = op_source(v->def);
+	view = v->def && v->def->code == O_load ? load_source(v->def)->def : NULL;
+	p = view && view->code == O_view ? val_param(l->k, view_source(view)) : NULL;
+	return p && !view_is_gathered(view, d) ? p->size[view_operand_dim(view, d)] : NULL;
 }
 
 static const char *
@@ -133,10 +138,10 @@ shape_fix(Lower *l, const Operand *a, const Operand *b)
 {
 	const Type *ta = &a->v.v->type, *tb = &b->v.v->type;
 	int ka = ta->rank - 1, kb = tb->rank - 2;
-	const Val *columns = edge_size(&a->v, ka), *rows = edge_size(&b->v, kb);
+	const Val *columns = tensor_size(l, a->v.v, ka), *rows = tensor_size(l, b->v.v, kb);
 
 	/* Both run along one size, and the right one's columns along another: it is not transposed. */
-	if (columns && columns == rows && columns != edge_size(&b->v, kb + 1))
+	if (columns && columns == rows && columns != tensor_size(l, b->v.v, kb + 1))
 		return arena_printf(l->arena,
 		                    "; dimension %d of the right operand pairs with the columns of the "
 		                    "left, both are %s; slice %lld of it there",
@@ -148,7 +153,7 @@ shape_fix(Lower *l, const Operand *a, const Operand *b)
 	return "";
 }
 
-/* Sets `free` to the operands without the contracted dim: their shapes and regions join to the result's.
+/* Sets `free` to the operands without the contracted dim: their shapes join to the result's.
  * Returns false after a report that the batches differ. */
 static bool
 join_batches(Lower *l, const Expr *e, const Operand *a, const Operand *b, Operand *free)
@@ -162,7 +167,6 @@ join_batches(Lower *l, const Expr *e, const Operand *a, const Operand *b, Operan
 		v->type.shape[k] = 1;
 		free[i] = *from;
 		free[i].v.v = v;
-		free[i].v.edge[k] = NULL;
 	}
 	for (int back = 3;; back++) {
 		const Type *x = &a->v.v->type, *y = &b->v.v->type;
@@ -305,6 +309,5 @@ lower_dot(Lower *l, const Expr *e, const Operand *acc)
 	if (!(in[2] = dot_acc(l, e, fits ? acc : NULL, t)))
 		return value_none();
 	r.v = put_op(l, O_dot, e->src, 3, in, t);
-	lower_join_edges(l, 2, free, &t, &r);
 	return fits ? r : lower_op2(l, TK_plus, e->src, *acc, (Operand){ r, e });
 }

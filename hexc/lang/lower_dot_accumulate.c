@@ -75,7 +75,6 @@ fused(Lower *l, Src src, Operand *o)
 	for (int i = 0; i < 3; i++)
 		in[i] = lower_broadcast_to(l, src, o[i].v, t);
 	r.v = put_op(l, O_fma, src, 3, in, t);
-	lower_join_edges(l, 3, o, &t, &r);
 	return r;
 }
 

@@ -225,7 +225,6 @@ lower_op2(Lower *l, TileToken op, Src src, Operand x, Operand y)
 		out.dtype = d;
 		res.v = put2(l, r->code, src, a, b, out);
 	}
-	lower_join_edges(l, 2, o, &t, &res);
 	return res;
 }
 

@@ -80,42 +80,13 @@ end_region(Lower *l, const Vars *v, Src src)
 	op_new(l->b, NULL, O_yield, src, v->n, out, 0, NULL);
 }
 
-/* Sets the variable to `x`, without out-of-bounds regions. */
+/* Sets the variable to `x`. */
 static void
 set_var(Sym *s, Val *x)
 {
 	if (!x->name)
 		x->name = s->name;
 	s->val = value_of(x);
-}
-
-/* Returns the region of an iteration's result if it is the same in all iterations; NULL if not, or if
- * there is none. */
-static const Edge *
-edge_behind(Lower *l, const Edge *e, const Op *loop)
-{
-	const Edge *also = e && e->also ? edge_behind(l, e->also, loop) : NULL;
-	Edge *r;
-
-	if (!e || (e->also && !also))
-		return NULL;
-	r = NEW(l->arena, Edge);
-	*r = *e;
-	r->also = also;
-	r->size = val_outside(l->b, NULL, e->size, loop->blk[0]);
-	r->start = e->start ? val_outside(l->b, NULL, e->start, loop->blk[0]) : NULL;
-	return r->size && !r->start == !e->start ? r : NULL;
-}
-
-/* Sets the variable to its loop result after the loop, with the regions of the carried value. */
-static void
-set_carried(Lower *l, Sym *s, const Op *loop, int i)
-{
-	LoweredValue last = s->val;
-
-	set_var(s, loop->out[i]);
-	for (int d = 0; d < loop->out[i]->type.rank; d++)
-		s->val.edge[d] = edge_behind(l, last.edge[d], loop);
 }
 
 /* ---- flags and conditions --------------------------------------------------------------------- */
@@ -295,7 +266,7 @@ put_loop(Lower *l, const Stmt *s, Val *const bound[3], Val *from, Leave *leave)
 	lower_body(l, s, o, &v, from);
 	l->leave = leave->outer;
 	for (int i = 0; i < v.n; i++)
-		set_carried(l, v.sym[i], o, i);
+		set_var(v.sym[i], o->out[i]);
 	return o;
 }
 

@@ -51,8 +51,5 @@ lower_lookup(Lower *l, const Expr *e)
 	t = index.v.v->type;
 	t.dtype = table.v.v->type.dtype;
 	r.v = put2(l, O_lookup, e->src, table.v.v, index.v.v, t);
-	for (int d = 0; d < t.rank; d++)
-		r.edge[d] = index.v.edge[d];
-	r.rest = index.v.rest;
 	return r;
 }

@@ -15,7 +15,6 @@ typedef struct Say {
 	Type shape;
 	Operand x[CALL_ARG_MAX];
 	int n;
-	const Edge *edge[RANK_MAX];
 } Say;
 
 LoweredValue
@@ -57,12 +56,11 @@ put_print(Lower *l, Src src, const char *text, int n, Val *const *in)
 
 /* Opens a loop over dim d; ops are then inserted into its body. */
 static Val *
-open_loop(Lower *l, Src src, int64_t extent, const Edge *edge)
+open_loop(Lower *l, Src src, Val *first, Val *end)
 {
-	Val *in[3] = { ir_const(l->b, NULL, 0), ir_const(l->b, NULL, extent), ir_const(l->b, NULL, 1) };
+	Val *in[3] = { first, end, ir_const(l->b, NULL, 1) };
 	Op *o = op_new(l->b, NULL, O_for, src, 3, in, 0, NULL);
 
-	lower_count(l, COUNT_loop, o, 1, edge, extent);
 	l->b = o->blk[0] = block_new(l->k, o);
 	return block_arg(l->b, type_index());
 }
@@ -112,30 +110,53 @@ index_text(Lower *l, int rank, const char *text)
 	return arena_printf(l->arena, "%s] %s", s, text);
 }
 
+/* Returns a u8 tile: 1 where the element exists, and `all` (or NULL) is 1. */
+static Val *
+and_inside(Lower *l, Src src, Val *all, Val *x)
+{
+	Type t = type_free(x->type), cond = t;
+	LoweredValue one = value_int(1), none = value_int(0);
+	Val *in[3];
+
+	t.dtype = D_u8;
+	cond.dtype = D_bool;
+	in[0] = put1(l, O_inside, src, x, cond);
+	in[1] = all ? all : put_const(l, &one, t, src);
+	in[2] = put_const(l, &none, t, src);
+	return put_op(l, O_select, src, 3, in, t);
+}
+
 static void
 print_tiles(Lower *l, const Say *s)
 {
 	Src src = s->e->src;
 	int rank = s->shape.rank;
-	Val *in[RANK_MAX + CALL_ARG_MAX], *tile[CALL_ARG_MAX];
+	LoweredValue x;
+	Val *in[RANK_MAX + CALL_ARG_MAX], *tile[CALL_ARG_MAX], *there = NULL;
 
 	for (int i = 0; i < s->n; i++) {
 		Type t = s->shape;
-		LoweredValue x = s->x[i].v;
 
+		x = s->x[i].v;
 		if (!value_is_tile(&x))
 			continue;
 		x.v = printable(l, src, x.v);
 		t.dtype = x.v->type.dtype;
 		x.v = lower_broadcast_to(l, src, x, t);
+		there = and_inside(l, src, there, x.v);
 		tile[i] = lower_stage(l, src, &x).v;
 	}
+	x = value_of(there);
+	there = lower_stage(l, src, &x).v;
 	for (int d = 0; d < rank; d++)
-		in[d] = open_loop(l, src, s->shape.shape[d], s->edge[d]);
+		in[d] = open_loop(l, src, ir_const(l->b, NULL, 0), ir_const(l->b, NULL, s->shape.shape[d]));
+	open_if(l, src, put_index(l, O_ne, src, put1(l, O_cast, src, element(l, src, there, in), type_index()),
+	                          ir_const(l->b, NULL, 0)));
 	for (int i = 0; i < s->n; i++)
 		in[rank + i] = value_is_tile(&s->x[i].v) ? element(l, src, tile[i], in)
 		                                         : printable(l, src, s->x[i].v.v);
 	put_print(l, src, index_text(l, rank, s->text), rank + s->n, in);
+	close_region(l, src);
 	for (int d = 0; d < rank; d++)
 		close_region(l, src);
 }
@@ -155,8 +176,6 @@ read_text(Lower *l, const Expr *e, int i, const char **text)
 static bool
 join_tiles(Lower *l, Say *s, bool *any)
 {
-	LoweredValue all = value_none();
-
 	*any = false;
 	for (int i = 0; i < s->n; i++)
 		*any = *any || value_is_tile(&s->x[i].v);
@@ -170,8 +189,6 @@ join_tiles(Lower *l, Say *s, bool *any)
 		           (long long)type_size(&s->shape), SAY_MAX);
 		return false;
 	}
-	lower_join_edges(l, s->n, s->x, &s->shape, &all);
-	memcpy(s->edge, all.edge, sizeof all.edge);
 	return true;
 }
 

@@ -9,8 +9,8 @@
  *
  * Elements out of bounds of a tensor take part in no combination. Those past the end come last: a scan
  * never reads them, a reduction compares with the end. Those before the first element become the neutral
- * value of an operation, or are compared with the first index for a function. Results have the bounds of
- * the operands (`lower_as_far`), which the reshapes and the shared tile lose. */
+ * value of an operation, or are compared with the first index for a function. The levels work on tiles
+ * without bounds (`lower_unmask`); results get those of the operands (`lower_as_far`). */
 #include "hexc/ir/dtype_value.h"
 #include "hexc/lang/lower.h"
 #include "taskmap/scan_levels.h"
@@ -25,8 +25,7 @@ shifted(Lower *l, Src src, LoweredValue x, int dim, int64_t n, const LoweredValu
 
 	if (n >= x.v->type.shape[dim]) { /* only fill values remain */
 		r.v = put_const(l, in, type_free(x.v->type), src);
-		r.edge[dim] = NULL;
-		return r;
+			return r;
 	}
 	r.v = put1(l, O_shift, src, x.v, x.v->type);
 	IMM_SET(r.v->def, dim, dim);
@@ -35,7 +34,6 @@ shifted(Lower *l, Src src, LoweredValue x, int dim, int64_t n, const LoweredValu
 		r.v->def->fimm = const_double(in);
 	else
 		IMM_SET(r.v->def, fill_in, in->i);
-	r.edge[dim] = NULL;
 	return r;
 }
 
@@ -78,8 +76,9 @@ typedef struct ScanLowering {
 	int n, dim; /* values scanned together */
 	int64_t extent; /* of the dim */
 	int64_t width; /* of each element of v: how many elements along the dim it combines */
-	const Edge *edge; /* region of all of v along the dim */
-	bool front; /* of the region: it may start before the tensor */
+	Val *of[RESULT_MAX]; /* the operands, whose bounds count; those of v are of no account */
+	Val *all;         /* a tile with the bounds of all of them */
+	Val *first, *end; /* i64 scalars: its elements along the dim that are in bounds */
 	Levels level; /* elements past the extent are undefined */
 	LoweredValue v[RESULT_MAX];
 } ScanLowering;
@@ -90,7 +89,6 @@ read_scan(Lower *l, const Expr *e, ScanLowering *s)
 {
 	const Type *t = NULL;
 	Operand x[RESULT_MAX];
-	LoweredValue all = value_none();
 
 	s->e = e;
 	s->n = e->narg - 2;
@@ -128,10 +126,6 @@ read_scan(Lower *l, const Expr *e, ScanLowering *s)
 				return false;
 			}
 	}
-	/* elements out of bounds in one tile are skipped in all */
-	lower_join_edges(l, s->n, x, t, &all);
-	for (int i = 0; i < s->n; i++)
-		memcpy(s->v[i].edge, all.edge, sizeof all.edge);
 	return lower_dim_arg(l, e, 1, t->rank, &s->dim);
 }
 
@@ -201,21 +195,26 @@ scan_step(Lower *l, const ScanLowering *s, Val *inside, const LoweredValue *from
 	return true;
 }
 
-/* Is `step` times the index along the dim of t, plus `start`, at or after the first in-bounds element? */
+/* Is the index along the dim of t at least (`up`) or below the scalar? */
 static Val *
-reaches(Lower *l, const ScanLowering *s, Type t, int64_t step, int64_t start)
+compare_index(Lower *l, const ScanLowering *s, Type t, Val *n, bool up)
 {
 	Src src = s->e->src;
 	Type at = type_tile(D_i32, S_reg, t.rank, t.shape), cond = at;
-	LoweredValue n[3] = { value_int(step), value_int(start), value_int(0) };
-	Val *v = indices(l, s, at);
+	Val *i = indices(l, s, at);
 
 	cond.dtype = D_bool;
-	v = put2(l, O_mul, src, v, put_const(l, &n[0], at, src), at);
-	v = put2(l, O_add, src, v, put_const(l, &n[1], at, src), at);
-	v = put2(l, O_le, src, put_const(l, &n[2], at, src), v, cond);
-	lower_count(l, COUNT_first, v->def, 0, s->edge, s->extent);
-	return v;
+	n = put1(l, O_cast, src, n, type_scalar(D_i32));
+	n = put1(l, O_splat, src, n, at);
+	return up ? put2(l, O_le, src, n, i, cond) : put2(l, O_lt, src, i, n, cond);
+}
+
+/* (x + add) / by, rounded down for numbers that are not negative. */
+static Val *
+share_of(Lower *l, const ScanLowering *s, Val *x, int64_t add, int64_t by)
+{
+	x = put_index(l, O_add, s->e->src, x, ir_const(l->b, NULL, add));
+	return put_index(l, O_div, s->e->src, x, ir_const(l->b, NULL, by));
 }
 
 /* Returns where element j of each group of c is in bounds, by its last element; NULL: everywhere, or an op
@@ -223,7 +222,10 @@ reaches(Lower *l, const ScanLowering *s, Type t, int64_t step, int64_t start)
 static Val *
 neighbour_exists(Lower *l, const ScanLowering *s, int64_t c, int64_t j, Type t)
 {
-	return s->front && s->fn ? reaches(l, s, t, c * s->width, (j + 1) * s->width - 1) : NULL;
+	int64_t w = s->width;
+
+	/* its last element is c w i + (j + 1) w - 1 */
+	return s->fn ? compare_index(l, s, t, share_of(l, s, s->first, (c - j - 1) * w, c * w), true) : NULL;
 }
 
 /* Returns where the current tile has an element n positions before; NULL: everywhere, as the values before
@@ -231,18 +233,9 @@ neighbour_exists(Lower *l, const ScanLowering *s, int64_t c, int64_t j, Type t)
 static Val *
 has_before(Lower *l, const ScanLowering *s, int64_t n)
 {
-	const Type *t = &s->v[0].v->type;
-	Type at = type_tile(D_i32, S_reg, t->rank, t->shape), cond = at;
-	LoweredValue places = value_int(n);
-	Val *first;
-
 	if (!s->fn)
 		return NULL;
-	if (s->front)
-		return reaches(l, s, *t, s->width, (1 - n) * s->width - 1);
-	cond.dtype = D_bool;
-	first = put_const(l, &places, at, s->e->src);
-	return put2(l, O_le, s->e->src, first, indices(l, s, at), cond);
+	return compare_index(l, s, s->v[0].v->type, share_of(l, s, s->first, n * s->width, s->width), true);
 }
 
 /* Shifts s->v up by n positions. */
@@ -307,8 +300,6 @@ plan(const Lower *l, ScanLowering *s)
 
 	s->extent = t->shape[s->dim];
 	s->width = 1;
-	s->edge = s->v[0].edge[s->dim];
-	s->front = edge_has_front(l, s->edge);
 	for (int d = 0; d < t->rank; d++)
 		lines *= d == s->dim ? 1 : t->shape[d];
 	if (t->rank < RANK_MAX) /* levels need one more dim */
@@ -333,7 +324,6 @@ every(Lower *l, const ScanLowering *s, LoweredValue x, int64_t c, int64_t j)
 	x.v = put1(l, O_reshape, s->e->src, x.v, apart);
 	x.v = lower_put_slice(l, s->e->src, x.v, s->dim + 1, j, 1);
 	x.v = put1(l, O_reshape, s->e->src, x.v, t);
-	x.edge[s->dim] = NULL;
 	return x;
 }
 
@@ -447,56 +437,54 @@ resize_all(Lower *l, ScanLowering *s, int64_t extent)
 		s->v[i].v = lower_resized(l, s->e->src, s->v[i].v, s->dim, extent);
 }
 
-/* Gives the results the regions of x, the scan's operands; `one`: they have one element along the dim. */
+/* Gives the results the bounds of the operands; `one`: they have one element along the dim. */
 static void
-all_as_far(Lower *l, ScanLowering *s, bool one, const LoweredValue *x)
+all_as_far(Lower *l, ScanLowering *s, bool one)
 {
-	bool ragged = false;
-
 	for (int i = 0; i < s->n; i++)
-		for (int d = 0; d < s->v[0].v->type.rank; d++)
-			ragged = ragged || x[i].edge[d];
-	for (int i = 0; ragged && i < s->n; i++)
 		for (int j = 0; j < s->n; j++)
-			s->v[i].v = lower_as_far(l, s->e, s->v[i].v, x[j].v, one ? s->dim : -1);
+			s->v[i].v = lower_as_far(l, s->e, s->v[i].v, s->of[j], one ? s->dim : -1);
 }
 
-/* Is v, loaded from a tensor, 0 out of bounds? */
-static bool
-is_zero_outside(const Lower *l, const Val *v)
-{
-	while (v->def && v->def->code == O_cast)
-		v = op_source(v->def);
-	return v->def && v->def->code == O_load && val_param(l->k, view_root(load_source(v->def))) &&
-	       !(fabs(num_outside(v->type.dtype)) > 0);
-}
-
-/* If the tile may start before its tensor, sets those elements to the op's neutral value. */
+/* Starts with elements that are all in bounds. Those in front of the first one are the neutral value of an
+ * operation. Elements out of bounds in one tile are skipped in all. */
 static void
-clear_front(Lower *l, ScanLowering *s)
+start(Lower *l, ScanLowering *s)
 {
-	Type t = s->v[0].v->type;
-	LoweredValue nothing;
+	Val *all = s->v[0].v;
 
-	if (!s->front || s->fn || (s->op == O_add && is_zero_outside(l, s->v[0].v)))
+	for (int i = 0; i < s->n; i++) {
+		s->of[i] = s->v[i].v;
+		all = i ? lower_as_far(l, s->e, all, s->of[i], -1) : all;
+	}
+	for (int i = 0; i < s->n; i++)
+		if (s->fn) {
+			s->v[i].v = lower_unmask(l, s->e->src, s->of[i]);
+		} else {
+			s->v[i].v = put1(l, O_fill, s->e->src, s->of[i], type_free(s->of[i]->type));
+			IMM_SET(s->v[i].v->def, ahead, 1 + s->dim);
+			if (dtype_is_float(s->of[i]->type.dtype))
+				s->v[i].v->def->fimm = const_double(&s->before);
+			else
+				IMM_SET(s->v[i].v->def, fill, s->before.i);
+		}
+	if (!s->fn)
 		return;
-	nothing = value_of(put_const(l, &s->before, type_free(t), s->e->src));
-	select_values(l, s, reaches(l, s, t, 1, 0), s->v, &nothing, s->v);
+	s->first = lower_inside_end(l, s->e->src, O_inside_first, all, s->dim);
+	s->end = lower_inside_end(l, s->e->src, O_inside_end, all, s->dim);
+	s->all = all;
 }
 
 static bool
 scan_all(Lower *l, ScanLowering *s)
 {
-	LoweredValue x[RESULT_MAX];
-
-	memcpy(x, s->v, sizeof x);
 	plan(l, s);
-	clear_front(l, s);
+	start(l, s);
 	resize_all(l, s, s->level.padded);
 	if (!(s->level.n ? scan_groups(l, s, 0, false) : scan_places(l, s)))
 		return false;
 	resize_all(l, s, s->extent);
-	all_as_far(l, s, false, x);
+	all_as_far(l, s, false);
 	return true;
 }
 
@@ -550,27 +538,17 @@ lower_cumulative(Lower *l, const Expr *e)
 static Val *
 inside(Lower *l, const ScanLowering *s, Type t, int64_t step, int64_t start, int64_t group)
 {
-	Src src = s->e->src;
-	Type at = type_tile(D_i32, S_reg, t.rank, t.shape), cond = at;
-	LoweredValue n[3] = { value_int(step), value_int(start), value_int(s->extent) };
-	Val *v;
-
-	if (!s->edge && s->extent % group == 0)
-		return NULL;
-	v = indices(l, s, at);
-	cond.dtype = D_bool;
-	v = put2(l, O_mul, src, v, put_const(l, &n[0], at, src), at);
-	v = put2(l, O_add, src, v, put_const(l, &n[1], at, src), at);
-	v = put2(l, O_lt, src, v, put_const(l, &n[2], at, src), cond);
-	lower_count(l, COUNT_end, v->def, 1, s->edge, s->extent);
-	return v;
+	(void)group;
+	return compare_index(l, s, t, share_of(l, s, s->end, step - 1 - start, step), false);
 }
 
 /* Do element j and the next one exist in the same groups of c times w elements? False: unknown. */
 static bool
 exist_alike(const ScanLowering *s, int64_t c, int64_t w, int64_t j)
 {
-	return !s->edge && ceil_div(s->extent - w * j, w * c) == ceil_div(s->extent - w * (j + 1), w * c);
+	int64_t n;
+
+	return val_is_const(s->end, &n) && ceil_div(n - w * j, w * c) == ceil_div(n - w * (j + 1), w * c);
 }
 
 /* Combines every group of c elements to one. */
@@ -608,11 +586,11 @@ reduce_step(Lower *l, ScanLowering *s, int64_t c)
 static void
 last_group(Lower *l, ScanLowering *s)
 {
-	Type t = type_scalar(D_i64);
-	Val *last = ir_const(l->b, NULL, s->extent - 1), *by = ir_const(l->b, NULL, s->width);
+	Src src = s->e->src;
+	Val *last = put_index(l, O_sub, src, s->end, ir_const(l->b, NULL, 1));
 
-	last = put2(l, O_div, s->e->src, last, by, t);
-	lower_count(l, COUNT_last, last->def, 0, s->edge, s->extent);
+	last = put_index(l, O_max, src, last, ir_const(l->b, NULL, 0));
+	last = put_index(l, O_div, src, last, ir_const(l->b, NULL, s->width));
 	for (int i = 0; i < s->n; i++)
 		s->v[i] = lower_at(l, s->e->src, &s->v[i], s->dim, last);
 }
@@ -622,30 +600,26 @@ static void
 none_is_zero(Lower *l, ScanLowering *s)
 {
 	for (int i = 0; i < s->n; i++)
-		s->v[i].v = lower_if_any(l, s->e->src, s->v[i].v, s->dim, s->edge, s->extent);
+		s->v[i].v = lower_if_any(l, s->e->src, s->v[i].v, s->dim, s->all);
 }
 
 /* Reduces in the order of the elements. */
 static bool
 reduce_all(Lower *l, ScanLowering *s)
 {
-	LoweredValue x[RESULT_MAX];
-
-	memcpy(x, s->v, sizeof x);
 	plan(l, s);
+	start(l, s);
 	resize_all(l, s, s->level.padded);
 	for (int i = 0; i < s->level.n; i++)
 		if (!reduce_step(l, s, s->level.of[i]))
 			return false;
-	for (int i = 0; i < s->n; i++)
-		s->v[i].edge[s->dim] = NULL;
 	if (s->v[0].v->type.shape[s->dim] > 1) {
 		if (!scan_places(l, s))
 			return false;
 		last_group(l, s);
 	}
 	none_is_zero(l, s);
-	all_as_far(l, s, true, x);
+	all_as_far(l, s, true);
 	return true;
 }
 

@@ -42,13 +42,11 @@ lower_dim_arg(Lower *l, const Expr *e, int i, int rank, int *dim)
 static LoweredValue
 permute(Lower *l, const Expr *e, const Operand *x, const int *perm)
 {
-	LoweredValue r = { .kind = VK_val, .rest = x->v.rest };
+	LoweredValue r = { .kind = VK_val };
 	Type t = x->v.v->type;
 
-	for (int i = 0; i < t.rank; i++) {
+	for (int i = 0; i < t.rank; i++)
 		t.shape[i] = x->v.v->type.shape[perm[i]];
-		r.edge[i] = x->v.edge[perm[i]];
-	}
 	r.v = put1(l, O_transpose, e->src, x->v.v, t);
 	for (int i = 0; i < t.rank; i++)
 		IMM_SET_AT(r.v->def, perm, i, perm[i]);
@@ -107,13 +105,11 @@ shape_args(Lower *l, const Expr *e, int64_t *shape)
 	return check_shape(l, e->narg - 1, shape, e->src);
 }
 
-/* Computes the type of reshape call e of x, and the regions of the result. Returns false after a report. */
+/* Computes the type of reshape call e of x. Returns false after a report. */
 static bool
-reshaped(Lower *l, const Expr *e, const Operand *x, Type *t, LoweredValue *r)
+reshaped(Lower *l, const Expr *e, const Operand *x, Type *t)
 {
-	const Type *from = &x->v.v->type;
 	int64_t shape[RANK_MAX];
-	bool kept[RANK_MAX] = { false };
 
 	if (!shape_args(l, e, shape))
 		return false;
@@ -125,17 +121,6 @@ reshaped(Lower *l, const Expr *e, const Operand *x, Type *t, LoweredValue *r)
 		           (long long)type_size(&x->v.v->type), (long long)type_size(t));
 		return false;
 	}
-	for (int d = 0; d < t->rank; d++) {
-		int source = reshape_source(from, t, d);
-
-		r->edge[d] = source >= 0 ? x->v.edge[source] : NULL;
-		if (source >= 0)
-			kept[source] = true;
-	}
-	r->rest = x->v.rest;
-	for (int d = 0; d < from->rank; d++)
-		if (from->shape[d] == 1 && !kept[d])
-			r->rest = lower_join_edge(l, r->rest, x->v.edge[d]);
 	return true;
 }
 
@@ -191,7 +176,7 @@ lower_reshape(Lower *l, const Expr *e)
 	Type t, all;
 	Val *mem;
 
-	if (!lower_tile_arg(l, e, 0, &x) || !reshaped(l, e, &x, &t, &r))
+	if (!lower_tile_arg(l, e, 0, &x) || !reshaped(l, e, &x, &t))
 		return value_none();
 	if (x.v.v->type.pinned || lower_reshapes_shared_out(l, &x.v.v->type, &t)) {
 		r.v = put_reshape(l, e->src, x.v.v, t.rank, t.shape);
@@ -221,7 +206,7 @@ lower_alias(Lower *l, const Expr *e)
 	if (!sym || sym->val.kind != VK_view || sym->val.v->type.space != S_shared)
 		return lower_expr(l, e);
 	x = lower_operand(l, e->arg[0]);
-	if (x.v.kind != VK_view || !reshaped(l, e, &x, &t, &r))
+	if (x.v.kind != VK_view || !reshaped(l, e, &x, &t))
 		return value_none();
 	r.v = put_alias(l, e->src, x.v.v, &t);
 	return r.v ? r : lower_expr(l, e);

@@ -140,65 +140,21 @@ slice_dim(Lower *l, const Expr *e, int d, const LoweredValue *one, const Type *t
 	return *start && check_inside(l, e, s, d, *start, *extent, t);
 }
 
-/* Computes the out-of-bounds region along dim d of the slice. */
-static const Edge *
-edge_of(Lower *l, const LoweredValue *base, int d, Val *start, int64_t extent, int64_t step)
-{
-	const Type *t = &base->v->type;
-	const Param *p = &l->k->param[base->v->index];
-	const Edge *r = NULL;
-	int64_t at, size;
-	Edge *e;
-
-	if (t->space == S_global) {
-		if (val_is_const(p->size[d], &size) && val_is_const(start, &at) && at >= 0 &&
-		    at < size - (extent - 1) * step)
-			return NULL;
-		e = NEW(l->arena, Edge);
-		*e = (Edge){ p->size[d], start, step, NULL, NULL };
-		return e;
-	}
-	for (const Edge *x = base->edge[d]; x; x = x->also) {
-		Val *from = start;
-
-		if (x->step != 1)
-			from = put_index(l, O_mul, (Src){ 0 }, from, ir_const(l->b, NULL, x->step));
-		e = NEW(l->arena, Edge);
-		*e = (Edge){ x->size, put_index(l, O_add, (Src){ 0 }, x->start, from), x->step, x->tile, r };
-		r = e;
-	}
-	return r;
-}
-
 /* ---- indices ----------------------------------------------------------------------------------- */
 
 /* Replaces indices that were read out of bounds by -1, which is out of bounds. */
 static Val *
-mask_indices(Lower *l, Src src, const LoweredValue *v)
+mask_indices(Lower *l, Src src, Val *v)
 {
-	Type t = v->v->type, at = t, wide = t, cond = t;
-	Val *in[3] = { NULL, v->v };
+	Type t = type_free(v->type), cond = t;
 	LoweredValue none = value_int(-1);
+	Val *in[3];
 
-	at.dtype = D_i32;
-	wide.dtype = D_i64;
 	cond.dtype = D_bool;
-	for (int d = 0; d < t.rank; d++) {
-		LoweredValue all = value_int(t.shape[d]);
-		Val *x[2];
-
-		if (!v->edge[d])
-			continue;
-		x[0] = put_op(l, O_iota, src, 0, NULL, at);
-		IMM_SET(x[0]->def, dim, d);
-		x[0] = put1(l, O_cast, src, x[0], wide);
-		x[1] = put_const(l, &all, wide, src);
-		in[0] = put2(l, O_lt, src, x[0], x[1], cond);
-		lower_count(l, COUNT_less, in[0]->def, 1, v->edge[d], t.shape[d]);
-		in[2] = put_const(l, &none, t, src);
-		in[1] = put_op(l, O_select, src, 3, in, t);
-	}
-	return in[1];
+	in[0] = put1(l, O_inside, src, v, cond);
+	in[1] = v;
+	in[2] = put_const(l, &none, t, src);
+	return put_op(l, O_select, src, 3, in, t);
 }
 
 /* Is dim d of the slice indexed by an index tile? *v is its index, if it has a single one. */
@@ -269,7 +225,6 @@ typedef struct Taken {
 	Val *in[RANK_MAX + 1];      /* the base, and the start in each of its dims */
 	int64_t extent[RANK_MAX];   /* of dims with a scalar start */
 	int64_t step[RANK_MAX];     /* per dim; 0: 1 */
-	const Edge *edge[RANK_MAX]; /* of dims with a scalar start that stay */
 	int64_t missing;            /* bit set: dims of the base that the result lacks */
 	int dropped;                /* bit set: dims of the base with a single index */
 	int kept;                   /* dims that stay, so far; all with index tiles count once */
@@ -277,7 +232,7 @@ typedef struct Taken {
 	int dim[RANK_MAX];          /* those dims */
 	int nindex;
 	Type along;                 /* the shape to which the index tiles broadcast */
-	LoweredValue res;                  /* the result's regions */
+	LoweredValue res;
 	int64_t shape[2 * RANK_MAX];
 	int rank;
 } Taken;
@@ -287,7 +242,6 @@ take_dim(Lower *l, Taken *t, int d)
 {
 	int64_t *extent = &t->extent[d], step = 1;
 	Operand one = { value_none(), d < t->e->nslice ? t->e->slice[d].at : NULL };
-	const Edge *out;
 	bool drop;
 
 	if (find_indices(l, t->e, d, &one.v)) {
@@ -306,11 +260,8 @@ take_dim(Lower *l, Taken *t, int d)
 	/* A single element is a tile of one, so the last dim stays. */
 	if (drop && (t->kept || d + 1 < t->base.v->type.rank)) {
 		t->missing |= (int64_t)1 << d;
-		out = edge_of(l, &t->base, d, t->in[1 + d], 1, 1);
-		t->res.rest = lower_join_edge(l, t->res.rest, out);
 		return true;
 	}
-	t->edge[d] = edge_of(l, &t->base, d, t->in[1 + d], *extent, step);
 	t->kept++;
 	return true;
 }
@@ -360,37 +311,26 @@ take_indices(Lower *l, Taken *t)
 
 		for (int d = 0; d < t->along.rank; d++)
 			shape[d] = d < skip ? 1 : v->v->type.shape[d - skip];
-		t->in[1 + t->dim[i]] = put_reshape(l, src, mask_indices(l, src, v), t->along.rank, shape);
+		t->in[1 + t->dim[i]] = put_reshape(l, src, mask_indices(l, src, v->v), t->along.rank, shape);
 	}
 	return true;
 }
 
-/* Computes shape and regions of the result; the dims of the index tiles are at the position of the first
+/* Computes the shape of the result; the dims of the index tiles are at the position of the first
  * of them. */
 static bool
 take_shape(Lower *l, Taken *t)
 {
-	const Edge *edge[2 * RANK_MAX];
-	LoweredValue along = value_none();
-
-	lower_join_edges(l, t->nindex, t->index, &t->along, &along);
 	for (int d = 0; d < t->base.v->type.rank; d++) {
 		if (t->missing >> d & 1)
 			continue;
-		for (int i = 0; t->nindex && t->dim[0] == d && i < t->along.rank; i++) {
-			edge[t->rank] = along.edge[i];
+		for (int i = 0; t->nindex && t->dim[0] == d && i < t->along.rank; i++)
 			t->shape[t->rank++] = t->along.shape[i];
-		}
 		if (t->nindex && t->dim[0] == d)
 			continue;
-		edge[t->rank] = t->edge[d];
 		t->shape[t->rank++] = t->extent[d];
 	}
-	if (!check_shape(l, t->rank, t->shape, t->e->src))
-		return false;
-	for (int d = 0; d < t->rank; d++)
-		t->res.edge[d] = edge[d];
-	return true;
+	return check_shape(l, t->rank, t->shape, t->e->src);
 }
 
 /* Returns the view, of memory in this space. */
@@ -448,7 +388,6 @@ lower_slice(Lower *l, const Expr *e)
 		return value_none();
 	}
 	t.in[0] = t.base.v;
-	t.res.rest = t.base.rest;
 	for (int d = 0; d < rank; d++)
 		ok = take_dim(l, &t, d) && ok;
 	if (!ok || !take_indices(l, &t) || !take_shape(l, &t))

@@ -35,27 +35,6 @@ check_positions(Lower *l, const Expr *e, const Operand *v, const Operand *p)
 	return false;
 }
 
-/* Converts the region of the values to elements of the expanded tile. */
-static const Edge *
-doubled(Lower *l, Src src, const Edge *e)
-{
-	Edge *r;
-
-	if (!e)
-		return NULL;
-	r = NEW(l->arena, Edge);
-	*r = *e;
-	if (e->step != 1) { /* same elements, relative to the first in-bounds one */
-		r->start = put_index(l, O_sub, src, ir_const(l->b, NULL, 0), edge_first(l->b, NULL, e));
-		r->size = put_index(l, O_add, src, edge_end(l->b, NULL, e), r->start);
-		r->step = 1;
-	}
-	r->size = put_index(l, O_mul, src, r->size, ir_const(l->b, NULL, 2));
-	r->start = put_index(l, O_mul, src, r->start, ir_const(l->b, NULL, 2));
-	r->also = doubled(l, src, e->also);
-	return r;
-}
-
 LoweredValue
 lower_sparse(Lower *l, const Expr *e)
 {
@@ -80,8 +59,5 @@ lower_sparse(Lower *l, const Expr *e)
 		return value_none();
 	r.v = put2(l, O_sparse_expand, e->src, v.v.v, p.v.v, t);
 	IMM_SET(r.v->def, dim, last);
-	for (int d = 0; d < last; d++)
-		r.edge[d] = v.v.edge[d];
-	r.edge[last] = doubled(l, e->src, v.v.edge[last]);
 	return r;
 }

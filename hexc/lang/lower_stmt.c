@@ -121,7 +121,6 @@ set_var(Lower *l, const Stmt *s, Sym *sym, Operand v)
 		diag_note(l->diag, sym->src, "`%s` is %s", sym->name, check_describe(l, &sym->val));
 		return;
 	}
-	lower_join_edges(l, 1, &v, &t, &r);
 	if (sym->pin)
 		r.v = lower_pin(l, sym->src, r.v, sym->pin);
 	if (!r.v->name)

@@ -298,7 +298,6 @@ lower_at(Lower *l, Src src, const LoweredValue *x, int dim, Val *at)
 	r.v = put_op(l, O_view, src, 1 + t.rank, in, t);
 	t.space = S_reg;
 	r.v = put1(l, O_load, src, r.v, t);
-	r.edge[dim] = NULL;
 	return r;
 }
 
@@ -307,24 +306,22 @@ LoweredValue
 lower_reduce_last(Lower *l, const Expr *e)
 {
 	Operand x;
-	int64_t extent;
 	LoweredValue r;
-	Val *last;
 	int dim;
 
 	if (!lower_tile_arg(l, e, 0, &x) || !lower_dim_arg(l, e, 1, x.v.v->type.rank, &dim))
 		return value_none();
 	r = x.v;
-	extent = r.v->type.shape[dim];
-	if (extent > 1) {
-		r = lower_at(l, e->src, &x.v, dim, ir_const(l->b, NULL, extent - 1));
-		lower_count(l, COUNT_last, load_source(r.v->def)->def, 1 + dim, x.v.edge[dim], extent);
+	r.v = lower_unmask(l, e->src, r.v);
+	if (r.v->type.shape[dim] > 1) {
+		Val *last = lower_inside_end(l, e->src, O_inside_end, x.v.v, dim);
+
+		last = put_index(l, O_sub, e->src, last, ir_const(l->b, NULL, 1));
+		last = put_index(l, O_max, e->src, last, ir_const(l->b, NULL, 0));
+		r = lower_at(l, e->src, &r, dim, last);
 	}
-	r.edge[dim] = NULL;
-	last = r.v;
-	r.v = lower_if_any(l, e->src, last, dim, x.v.edge[dim], extent);
-	if (r.v != last)
-		r.v = lower_as_far(l, e, r.v, x.v.v, dim);
+	r.v = lower_if_any(l, e->src, r.v, dim, x.v.v);
+	r.v = lower_as_far(l, e, r.v, x.v.v, dim);
 	return r;
 }
 
@@ -407,7 +404,6 @@ lower_arg_extreme(Lower *l, const Expr *e, OpCode code)
 	t = x.v.v->type;
 	best = x;
 	best.v.v = lower_put_reduce(l, e, code, x.v.v, dim);
-	best.v.edge[dim] = NULL;
 	found = lower_op2(l, TK_eq, e->src, x, best);
 	if (found.kind == VK_none)
 		return found;

@@ -49,20 +49,23 @@ edge_of(const Bounds *b, const Val *v)
 	return v->id < b->n && b->edge[v->id] ? b->edge[v->id] : &none;
 }
 
-static bool
-edge_known(const TileBounds *e)
+bool
+bounds_known(const TileBounds *e)
 {
 	for (int d = 0; d < DIM_MAX; d++)
-		if (e->at[d])
+		if (e->at[d] || e->from[d])
 			return true;
-	return false;
+	return e->nmore > 0;
 }
 
 void
 edge_set(Bounds *b, const Val *v, const TileBounds *e)
 {
-	if (!edge_known(e))
+	if (!bounds_known(e)) {
+		if (v->id < b->n)
+			b->edge[v->id] = NULL;
 		return;
+	}
 	grow(b, v->id);
 	b->edge[v->id] = NEW(b->k->unit->arena, TileBounds);
 	*b->edge[v->id] = *e;
@@ -116,20 +119,156 @@ first_of(Bounds *b, Op *o, Val *start, int64_t step)
 	return in_steps(o, ir_bin(o->parent, o, O_sub, ir_const(o->parent, o, 0), start), step);
 }
 
-/* Dim d of a gathered view has the bounds of the first index tile that spans it. */
+/* A gathered view has the conditions of its index tiles: theirs on dim i are on its dim g + i. Their missing
+ * elements are -1 (hexc/lang/lower_slice.c), at which 0 is read. */
 static void
-edge_of_indices(Bounds *b, const Op *view, int d, TileBounds *e)
+edge_of_indices(Bounds *b, Op *o, const Op *view, TileBounds *e)
 {
-	int at = d - view_gather_dim(view);
+	const Type *t = &view->out[0]->type;
+	int g = view_gather_dim(view);
+	bool zero = !(fabs(num_outside(t->dtype)) > 0);
 
-	for (int i = 0; i < view_source(view)->type.rank && !e->at[d] && !e->from[d]; i++) {
+	for (int i = 0; i < view_source(view)->type.rank; i++) {
 		const Val *x = view_start(view, i);
-		const TileBounds *of = view_gathers(view, i) ? edge_of(b, x) : NULL;
+		TileBounds of;
 
-		if (!of || x->type.shape[at] != view->out[0]->type.shape[d])
+		if (!view_gathers(view, i))
 			continue;
-		e->at[d] = of->at[at];
-		e->from[d] = of->from[at];
+		of = *edge_of(b, x);
+		for (int d = 0; d < x->type.rank; d++) {
+			MaskCond c = cond_of_range(&of, d);
+
+			if (!of.at[d] && !of.from[d])
+				continue;
+			if (x->type.shape[d] == t->shape[g + d]) {
+				e->at[g + d] = e->at[g + d] ? e->at[g + d] : of.at[d];
+				e->from[g + d] = e->from[g + d] ? e->from[g + d] : of.from[d];
+				continue;
+			}
+			c.dims = 0;
+			c.coef[d] = 0;
+			c.zero = zero;
+			c.finite = true;
+			cond_add(b, o, e, t, c);
+		}
+		for (int j = 0; j < of.nmore; j++) {
+			MaskCond c = cond_placed(o, &of.more[j], &x->type, t, g);
+
+			c.zero = zero;
+			c.finite = true;
+			cond_add(b, o, e, t, c);
+		}
+	}
+}
+
+/* The part of a bool tile that a view takes of its source; NULL: it starts at a run-time position. */
+static Val *
+tile_of_view(Op *o, const Op *view, Val *x)
+{
+	const Type *t = &view->out[0]->type;
+	Type r = type_tile(D_bool, S_reg, t->rank, t->shape);
+
+	for (int d = 0; d < x->type.rank; d++) {
+		int64_t at, n = view_span(view, d);
+		Type part = x->type;
+
+		if (view_gathers(view, d) || !val_is_const(view_start(view, d), &at) || view_step(view, d) != 1)
+			return NULL;
+		if (part.shape[d] == 1 || part.shape[d] == n)
+			continue;
+		part.shape[d] = n;
+		x = op_new(o->parent, o, O_slice, o->src, 1, &x, 1, &part)->out[0];
+		IMM_SET(x->def, dim, d);
+		IMM_SET(x->def, from, at);
+	}
+	return type_same(&x->type, &r) ? x : op_new(o->parent, o, O_reshape, o->src, 1, &x, 1, &r)->out[0];
+}
+
+/* Adds the conditions of a view of shared memory whose source has those of e. A gathered element that does not
+ * exist is 0, and exists. */
+static TileBounds
+bounds_of_view(Bounds *b, Op *o, const Op *view, const TileBounds *e)
+{
+	const Type *x = &view_source(view)->type, *t = &view->out[0]->type;
+	TileBounds r = { .zero = ~0u };
+
+	for (int i = 0; i < x->rank + e->nmore; i++) {
+		MaskCond c = i < x->rank ? cond_of_range(e, i) : e->more[i - x->rank];
+		MaskCond to = { .zero = c.zero, .finite = c.finite };
+		bool gathered = false;
+
+		for (int d = 0; d < x->rank && !c.tile; d++) {
+			int r_d = view_result_dim(view, d);
+			Val *by;
+
+			if (!c.coef[d])
+				continue;
+			gathered = gathered || view_gathers(view, d);
+			if (gathered)
+				break;
+			by = ir_bin(o->parent, o, O_mul, view_start(view, d), ir_const(o->parent, o, c.coef[d]));
+			c.lo = c.lo ? ir_bin(o->parent, o, O_sub, c.lo, by) : NULL;
+			c.hi = c.hi ? ir_bin(o->parent, o, O_sub, c.hi, by) : NULL;
+			if (r_d >= 0)
+				to.coef[r_d] = c.coef[d] * view_step(view, d);
+		}
+		for (int d = 0; d < x->rank; d++)
+			if (c.dims >> d & 1 && view_result_dim(view, d) >= 0)
+				to.dims |= 1u << view_result_dim(view, d);
+		if (c.tile && !(to.tile = tile_of_view(o, view, c.tile)))
+			diag_error(b->k->unit->diag, o->src,
+			           "which elements of the shared tile are out of bounds is known for parts at "
+			           "compile-time positions only; store `fill(x, 0)` to the tile");
+		to.lo = c.lo;
+		to.hi = c.hi;
+		if (!gathered)
+			cond_add(b, o, &r, t, to);
+	}
+	return r;
+}
+
+/* As edges_of_memory, for any value of shared memory. */
+static TileBounds
+bounds_of_shared(Bounds *b, Op *o, Val *v)
+{
+	TileBounds e;
+
+	if (!v->def || (v->def->code != O_view && !val_is_alias(v)))
+		return *edge_of(b, v);
+	e = bounds_of_shared(b, o, v->def->in[0]);
+	if (!bounds_known(&e))
+		return e;
+	return v->def->code == O_view ? bounds_of_view(b, o, v->def, &e)
+	                              : bounds_reshaped(b, o, &e, &op_source(v->def)->type, &v->type);
+}
+
+/* Is v a shared tile, or a part of one, with conditions besides ranges of its own dims? */
+static bool
+is_tied(const Bounds *b, Val *v)
+{
+	for (; v->def && (v->def->code == O_view || val_is_alias(v)); v = v->def->in[0])
+		if (v->def->code != O_view)
+			return bounds_known(edge_of(b, view_root(v)));
+	return edge_of(b, v)->nmore > 0;
+}
+
+/* A single index along a dim may be out of bounds: of all elements, or of none. */
+static void
+edge_of_single(Bounds *b, Op *o, const Op *view, const Param *p, TileBounds *e)
+{
+	const Type *t = &view->out[0]->type;
+
+	for (int d = 0; d < view_source(view)->type.rank; d++) {
+		MaskCond c = { .zero = !(fabs(num_outside(t->dtype)) > 0), .finite = true };
+		Val *start = view_start(view, d);
+
+		if (view_gathers(view, d) || view_result_dim(view, d) >= 0 ||
+		    view_operand_in_bounds(b->k, view, d))
+			continue;
+		c.hi = ir_bin(o->parent, o, O_sub, p->size[d], start);
+		if (val_fact(b->k, start).lo < 0)
+			c.lo = ir_bin(o->parent, o, O_sub, ir_const(o->parent, o, 0), start);
+		cond_add(b, o, e, t, c);
 	}
 }
 
@@ -138,19 +277,19 @@ edges_of_memory(Bounds *b, Op *o, Val *v)
 {
 	Val *root = view_root(v), *start, *size, *from;
 	const Param *p = val_param(b->k, root);
-	TileBounds e = { .zero = fabs(num_outside(v->type.dtype)) > 0 ? 0 : ~0u };
+	TileBounds e = { .zero = fabs(num_outside(v->type.dtype)) > 0 ? 0 : ~0u, .finite = ~0u };
 
+	if (!p && is_tied(b, v))
+		return bounds_of_shared(b, o, v);
 	for (int d = 0; d < v->type.rank; d++) {
 		int64_t step;
 		int rd;
 
-		if (v->def && view_is_gathered(v->def, d)) {
-			edge_of_indices(b, v->def, d, &e);
+		if (v->def && view_is_gathered(v->def, d))
 			continue;
-		}
 		if (p && (!v->def || view_in_bounds(b->k, v->def, d)))
 			continue;
-		if (!p && !edge_known(edge_of(b, root)))
+		if (!p && !bounds_known(edge_of(b, root)))
 			continue;
 		start = start_of(v, d, o, &rd, &step);
 		rd = alias_dim(v, rd);
@@ -158,6 +297,8 @@ edges_of_memory(Bounds *b, Op *o, Val *v)
 			continue;
 		if (!p && !(edge_of(b, root)->zero >> rd & 1))
 			e.zero &= ~(1u << d);
+		if (!p && !(edge_of(b, root)->finite >> rd & 1))
+			e.finite &= ~(1u << d);
 		size = p ? p->size[rd] : edge_of(b, root)->at[rd];
 		from = p ? NULL : edge_of(b, root)->from[rd];
 		if (size)
@@ -167,6 +308,10 @@ edges_of_memory(Bounds *b, Op *o, Val *v)
 		else if (from)
 			e.from[d] = start ? ir_bin(o->parent, o, O_sub, from, start) : from;
 	}
+	if (v->def && v->def->code == O_view && view_gather_dim(v->def) >= 0)
+		edge_of_indices(b, o, v->def, &e);
+	if (p && v->def && view_source(v->def) == root)
+		edge_of_single(b, o, v->def, p, &e);
 	return e;
 }
 
@@ -204,33 +349,44 @@ mask_new(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound, double f, int64
 {
 	Val *in[2] = { from ? mask_front(o, x, d, from, f, i) : x, bound };
 	Type t = type_free(x->type);
-	Op *c = op_new(o->parent, o, O_mask, o->src, 2, in, 1, &t);
+	Op *c;
 
+	b->changed = true;
+	if (!bound)
+		return in[0];
+	c = op_new(o->parent, o, O_mask, o->src, 2, in, 1, &t);
 	IMM_SET(c, dims, (int64_t)1 << d);
 	if (dtype_is_float(t.dtype))
 		c->fimm = f;
 	else
 		IMM_SET(c, fill, i);
 	c->out[0]->name = x->name;
-	b->changed = true;
 	return c->out[0];
+}
+
+void
+replace_after(Bounds *b, const Val *v, Val *x)
+{
+	Instead old = { v->id, NULL };
+
+	grow(b, v->id);
+	old.old = b->instead[v->id];
+	VEC_PUSH(b->k->unit->arena, b->undo, b->nundo, b->undo_cap, old);
+	b->instead[v->id] = x;
 }
 
 Val *
 mask_zero(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound)
 {
 	Val *c = mask_new(b, o, x, d, from, bound, 0, 0);
-	Instead old = { x->id, NULL };
 	TileBounds e = *edge_of(b, x);
 
 	e.at[d] = bound;
 	e.from[d] = from;
 	e.zero |= 1u << d;
+	e.finite |= 1u << d;
 	edge_set(b, c, &e);
-	grow(b, x->id);
-	old.old = b->instead[x->id];
-	VEC_PUSH(b->k->unit->arena, b->undo, b->nundo, b->undo_cap, old);
-	b->instead[x->id] = c;
+	replace_after(b, x, c);
 	return c;
 }
 
@@ -282,6 +438,22 @@ edges_behind(Bounds *b, Op *loop)
 	}
 }
 
+/* Shared tiles that the regions of o write have no known bounds: these differ by iteration, branch or role. */
+static void
+forget_written(Bounds *b, const Op *o)
+{
+	for (int r = 0; r < 2 && o->blk[r]; r++) {
+		OpWalk w;
+
+		for (Op *in = walk_first(&w, o->blk[r]); in; in = walk_next(&w)) {
+			Val *to = access_target(in), *root = to ? view_root(to) : NULL;
+
+			if (root && root->id < b->n && b->edge[root->id] && !block_inside(root->block, o->blk[r]))
+				b->edge[root->id] = NULL;
+		}
+	}
+}
+
 static void
 bounds_block(Bounds *b, Block *blk)
 {
@@ -291,16 +463,22 @@ bounds_block(Bounds *b, Block *blk)
 	};
 	int mark = b->nundo;
 
-	for (Op *o = blk->first; o; o = o->next) {
+	for (Op *o = blk->first, *next; o; o = next) {
+		next = o->next;
 		for (int i = 0; i < o->nin; i++)
 			while (o->in[i]->id < b->n && b->instead[o->in[i]->id])
 				o->in[i] = b->instead[o->in[i]->id];
+		if (o->code == O_for || o->code == O_roles)
+			forget_written(b, o);
 		rule[o->code](b, o);
+		if (op_is(o, F_BOUNDS) && o->code != O_unmask)
+			op_unlink(o);
 		for (int r = 0; r < 2; r++)
 			if (o->blk[r])
 				bounds_block(b, o->blk[r]);
 		if (o->code == O_for)
 			edges_behind(b, o);
+		forget_written(b, o);
 	}
 	/* masked tiles of this block are not visible outside */
 	while (b->nundo > mark) {
@@ -309,32 +487,35 @@ bounds_block(Bounds *b, Block *blk)
 	}
 }
 
-/* Does o clear a part of a shared tile that another op fills? */
-static bool
-clears_part(const Op *o)
+/* Replaces the results of unmask by their operands: the ops have only kept bounds away from their uses. */
+static void
+drop_unmask(Kernel *k)
 {
-	return access_clears(o) && view_root(store_dest(o)) != store_dest(o);
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		for (int i = 0; i < o->nin; i++)
+			while (o->in[i]->def && o->in[i]->def->code == O_unmask)
+				o->in[i] = op_source(o->in[i]->def);
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_unmask)
+			op_unlink(o);
 }
 
 bool
 pass_mask_bounds(Kernel *k)
 {
 	Bounds b;
-	OpWalk w;
 
+	if (k->masked)
+		return false;
 	memset(&b, 0, sizeof b);
 	b.k = k;
-	b.copies = NEWN(k->unit->arena, uint32_t, (size_t)k->nval + 1);
-	b.stores = NEWN(k->unit->arena, uint32_t, (size_t)k->nval + 1);
 	grow(&b, k->nval);
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		if (o->code == O_copy)
-			b.copies[view_root(copy_dest(o))->id]++;
-		else if (o->code == O_store && !clears_part(o))
-			b.stores[view_root(store_dest(o))->id]++;
-	}
 	facts_keep(k);
 	bounds_block(&b, k->body);
 	facts_drop(k);
+	drop_unmask(k);
+	k->masked = true;
 	return b.changed;
 }

@@ -1,13 +1,28 @@
-/* mask_bounds.h - declares the bounds of tiles that the files of pass mask_bounds share. */
+/* mask_bounds.h - declares the in-bounds region of a tile, which the files of pass mask_bounds share. */
 #ifndef HEXC_MASK_BOUNDS_H
 #define HEXC_MASK_BOUNDS_H
 #include "hexc/ir/ir.h"
 
-/* The in-bounds region of a tile; elements outside of it are out of bounds. */
+/* A condition on a tile's elements: those that do not satisfy it are out of bounds. Element i satisfies it if
+ * lo <= coef[0] * i[0] + coef[1] * i[1] + .. < hi; without coefficients it holds for all or for none. */
+typedef struct MaskCond {
+	unsigned dims;         /* bit d: it names dim d (LANGUAGE.md: a reduction along its only dim uses it up) */
+	int64_t coef[DIM_MAX];
+	Val *lo, *hi;          /* i64 scalars; NULL: open */
+	Val *tile;             /* instead of the form: a bool tile, true where the condition holds */
+	bool zero, finite;     /* elements that do not satisfy it are zero, or finite (zeros are) */
+} MaskCond;
+
+enum { MASK_CONDS = 8 };
+
+/* The in-bounds region of a tile: the elements that satisfy all conditions. The ranges of single dims are the
+ * common case and name their dim. */
 typedef struct TileBounds {
 	Val *at[DIM_MAX];   /* upper bound along the dim; NULL: none */
-	Val *from[DIM_MAX]; /* first in-bounds element, if there is an upper bound too; NULL: 0 */
-	unsigned zero;      /* bit d: out-of-bounds elements along d are zero */
+	Val *from[DIM_MAX]; /* first in-bounds element; NULL: 0 */
+	unsigned zero, finite; /* bit d: out-of-bounds elements along d are zero, or finite (zeros are) */
+	int nmore;          /* all other conditions */
+	MaskCond more[MASK_CONDS];
 } TileBounds;
 
 typedef struct Instead {
@@ -20,7 +35,6 @@ typedef struct Bounds {
 	TileBounds **edge;     /* by value id */
 	Val **instead;   /* by value id: the masked tile that replaces it; NULL: itself */
 	uint32_t n;      /* entries of both; values created later have none unless set */
-	uint32_t *copies, *stores; /* by id of an alloc's result: number of writers */
 	Instead *undo;
 	int nundo, undo_cap;
 	bool changed;
@@ -28,13 +42,51 @@ typedef struct Bounds {
 
 /* mask_bounds.c */
 const TileBounds *edge_of(const Bounds *b, const Val *v);     /* never NULL */
-void edge_set(Bounds *b, const Val *v, const TileBounds *e);
+bool bounds_known(const TileBounds *e); /* has it any condition? */
+void edge_set(Bounds *b, const Val *v, const TileBounds *e); /* e may have none */
 /* Bounds of what op o reads from memory value v. */
 TileBounds edges_of_memory(Bounds *b, Op *o, Val *v);
-/* Returns x with f or i outside of [from, bound) along d, computed before o; from NULL: 0. */
+/* Returns x with f or i outside of [from, bound) along d, computed before o; from NULL: 0, bound NULL: the
+ * extent. */
 Val *mask_new(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound, double f, int64_t i);
 /* Returns x with out-of-bounds zeros along d; it replaces x in o and all following ops. */
 Val *mask_zero(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound);
+/* From here on, x replaces v in all ops of the block. */
+void replace_after(Bounds *b, const Val *v, Val *x);
+
+/* mask_conditions.c */
+/* Adds a condition to e, as a range if it is one. `t`: the tile's type; values are computed before o. */
+void cond_add(Bounds *b, Op *o, TileBounds *e, const Type *t, MaskCond c);
+/* The range along dim d of e as a condition. */
+MaskCond cond_of_range(const TileBounds *e, int d);
+/* The condition c on type x where x's dim i is dim g + i of t, or is broadcast along it. */
+MaskCond cond_placed(Op *o, const MaskCond *c, const Type *x, const Type *t, int g);
+/* Are they the same condition? */
+bool cond_same(const Op *o, const MaskCond *a, const MaskCond *b);
+/* Does the condition depend on the index along d? */
+bool cond_varies(const MaskCond *c, int d);
+/* Returns a bool tile of t's shape, true where c holds. */
+Val *cond_tile(Op *o, const MaskCond *c, const Type *t);
+/* Returns a bool tile of t's shape, true in bounds of e; NULL: everywhere. */
+Val *inside_tile(Op *o, const TileBounds *e, const Type *t);
+/* Returns x with f or i where c does not hold. */
+Val *cond_mask(Bounds *b, Op *o, Val *x, const MaskCond *c, double f, int64_t i);
+/* As mask_new for all bounds. */
+Val *mask_all(Bounds *b, Op *o, Val *x, const TileBounds *e, double f, int64_t i);
+/* The bounds of a reshape from type x to t, of a part along dim d that starts at `from`, .. */
+TileBounds bounds_reshaped(Bounds *b, Op *o, const TileBounds *e, const Type *x, const Type *t);
+TileBounds bounds_sliced(Op *o, const TileBounds *e, int d, int64_t from, const Type *t);
+/* .. of a tile with bounds e whose part of type x at `at` becomes one with bounds f, .. */
+TileBounds bounds_replaced(Bounds *b, Op *o, const TileBounds *e, const TileBounds *f, const int64_t *at, const Type *x,
+                           const Type *t);
+/* .. of two parts along dim d, the second of which starts at x's extent, .. */
+TileBounds bounds_joined(Bounds *b, Op *o, const TileBounds *e, const TileBounds *f, int d, const Type *x,
+                         const Type *t);
+/* .. and of a reduction of type x along d: lines with an in-bounds element. */
+TileBounds bounds_reduced(Bounds *b, Op *o, const TileBounds *e, int d, const Type *x);
+/* Clamps an element's index, an i64 scalar, to [0, extent]. */
+Val *bound_clamped(Op *o, Val *x, int64_t extent);
+
 /* Rules, column `edge` of ops.def: bounds of the results of o, and masks for its operands. */
 #define OP_EDGE(name, rule) void edge_##rule(Bounds *b, Op *o);
 #include "hexc/ir/ops.def"

@@ -40,14 +40,39 @@ cleared(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound)
 	return square->out[0];
 }
 
+/* The op's identity instead of elements that do not satisfy c. */
+static Val *
+without(Bounds *b, Op *o, Val *x, const MaskCond *c)
+{
+	DType t = x->type.dtype;
+
+	if (o->code == O_reduce_max)
+		return cond_mask(b, o, x, c, -(double)INFINITY, dtype_is_float(t) ? 0 : num_min(t));
+	if (o->code == O_reduce_min)
+		return cond_mask(b, o, x, c, (double)INFINITY, dtype_is_float(t) ? 0 : num_max(t));
+	return cond_mask(b, o, x, c, 0, 0);
+}
+
+static void
+no_zeros(TileBounds *e)
+{
+	e->zero = e->finite = 0;
+	for (int i = 0; i < e->nmore; i++)
+		e->more[i].zero = e->more[i].finite = false;
+}
+
 void
 edge_reduce(Bounds *b, Op *o)
 {
 	int d = (int)IMM(o, dim);
 	DType t = o->out[0]->type.dtype;
-	TileBounds e = *edge_of(b, op_source(o));
+	TileBounds e = *edge_of(b, op_source(o)), lines = e.nmore ? bounds_reduced(b, o, &e, d, &op_source(o)->type) : e;
 	Val *bound = e.at[d], *from = e.from[d];
 
+	for (int i = 0; i < e.nmore; i++)
+		if (e.more[i].dims >> d & 1 && cond_varies(&e.more[i], d) &&
+		    !(e.more[i].zero && o->code == O_reduce_sum))
+			o->in[IN_op_source] = without(b, o, op_source(o), &e.more[i]);
 	if (bound && o->code == O_reduce_max)
 		o->in[IN_op_source] = mask_new(b, o, op_source(o), d, from, bound, -(double)INFINITY,
 		                               dtype_is_float(t) ? 0 : num_min(t));
@@ -56,10 +81,10 @@ edge_reduce(Bounds *b, Op *o)
 		                               dtype_is_float(t) ? 0 : num_max(t));
 	else if (bound && !(e.zero >> d & 1))
 		o->in[IN_op_source] = cleared(b, o, op_source(o), d, from, bound);
-	e.at[d] = e.from[d] = NULL;
+	lines.at[d] = lines.from[d] = NULL;
 	if (o->code != O_reduce_sum)
-		e.zero = 0;
-	edge_set(b, o->out[0], &e);
+		no_zeros(&lines);
+	edge_set(b, o->out[0], &lines);
 }
 
 /* Is every element finite for any input, so that zero times it is zero? */
@@ -82,6 +107,91 @@ surely_finite(const Val *v)
 	}
 }
 
+/* Is the tile zero outside of [from, at) along d? */
+static bool
+is_zero_along(const Op *o, const TileBounds *e, int d, const Val *from, const Val *at)
+{
+	if ((e->at[d] || e->from[d]) && e->zero >> d & 1 && same_bound(o, e->at[d], at) &&
+	    same_bound(o, e->from[d], from))
+		return true;
+	for (int i = 0; i < e->nmore; i++) {
+		const MaskCond *c = &e->more[i];
+		bool only = c->zero && !c->tile && c->coef[d] == 1;
+
+		for (int j = 0; j < DIM_MAX; j++)
+			only = only && (j == d || !c->coef[j]);
+		if (only && same_bound(o, c->hi, at) && same_bound(o, c->lo, from))
+			return true;
+	}
+	return false;
+}
+
+/* A condition on k alone for the other factor, of type t, whose k is dim `to`. */
+static MaskCond
+along_k(Op *o, const MaskCond *c, int k, int to, const Type *t)
+{
+	MaskCond r = { .dims = 1u << to, .lo = c->lo, .hi = c->hi, .tile = c->tile };
+	Type x;
+
+	r.coef[to] = c->coef[k];
+	if (!c->tile)
+		return r;
+	x = c->tile->type;
+	for (int d = 0; d < x.rank; d++) {
+		if (d == k || x.shape[d] == 1)
+			continue;
+		x.shape[d] = 1;
+		r.tile = op_new(o->parent, o, O_slice, o->src, 1, &r.tile, 1, &x)->out[0];
+		IMM_SET(r.tile->def, dim, d);
+	}
+	for (int d = 0; d < x.rank; d++)
+		x.shape[d] = d == to ? t->shape[d] : 1;
+	r.tile = op_new(o->parent, o, O_reshape, o->src, 1, &r.tile, 1, &x)->out[0];
+	return r;
+}
+
+/* Conditions of a dot from those of operand `side`, besides ranges. Those on k clear the operand; those on k and
+ * other dims leave lines with an element, as in a sum. */
+static void
+dot_conditions(Bounds *b, Op *o, int side, const TileBounds *own, const TileBounds *other, TileBounds *e)
+{
+	const Type *x = &o->in[side]->type, *t = &o->out[0]->type;
+	int m = dot_batch(o), k = side ? m : m + 1, k_other = side ? m + 1 : m;
+	TileBounds lines = *own;
+	bool tied = false;
+
+	lines.at[k] = joined(o, O_min, own->at[k], other->at[k_other]);
+	lines.from[k] = joined(o, O_max, own->from[k], other->from[k_other]);
+	for (int i = 0; i < own->nmore; i++) {
+		const MaskCond *c = &own->more[i];
+
+		if (!(c->dims >> k & 1))
+			continue;
+		tied = tied || c->dims != 1u << k;
+		if (!cond_varies(c, k))
+			continue;
+		if (!c->zero)
+			o->in[side] = cond_mask(b, o, o->in[side], c, 0, 0);
+		if (c->dims == 1u << k && !surely_finite(o->in[1 - side])) {
+			MaskCond partner = along_k(o, c, k, k_other, &o->in[1 - side]->type);
+
+			o->in[1 - side] = cond_mask(b, o, o->in[1 - side], &partner, 0, 0);
+		}
+	}
+	if (!own->nmore)
+		return;
+	lines = bounds_reduced(b, o, &lines, k, x);
+	for (int i = 0; i < lines.nmore; i++) {
+		MaskCond c = lines.more[i];
+		Type line = *x;
+
+		line.shape[k] = 1;
+		if (side == 0 || !tied || !c.tile)
+			c.coef[k] = 0;
+		cond_add(b, o, e, t, cond_placed(o, &c, &line, t, 0));
+	}
+}
+
 void
 edge_dot(Bounds *b, Op *o)
 {
@@ -91,8 +201,8 @@ edge_dot(Bounds *b, Op *o)
 	Val *first[2] = { ea.from[n], eb.from[m] }, *from = joined(o, O_max, first[0], first[1]);
 	bool zero[2], flt = dtype_is_float(mma_a(o)->type.dtype);
 
-	zero[0] = own[0] && own[0] == k && first[0] == from && (ea.zero >> n & 1);
-	zero[1] = own[1] && same_bound(o, own[1], k) && same_bound(o, first[1], from) && (eb.zero >> m & 1);
+	for (int i = 0; i < 2; i++)
+		zero[i] = is_zero_along(o, i ? &eb : &ea, n - i, from, k);
 	for (int i = 0; i < 2 && k; i++) {
 		bool other = zero[1 - i] && (!flt || surely_finite(o->in[i]));
 
@@ -101,6 +211,8 @@ edge_dot(Bounds *b, Op *o)
 		o->in[i] = mask_zero(b, o, o->in[i], n - i, from, k);
 		zero[i] = true;
 	}
+	for (int i = 0; i < 2; i++)
+		dot_conditions(b, o, i, i ? &eb : &ea, i ? &ea : &eb, &e);
 	for (int d = 0; d < m; d++) {
 		e.at[d] = joined(o, O_min, ea.at[d], eb.at[d]);
 		e.from[d] = joined(o, O_max, ea.from[d], eb.from[d]);
@@ -155,7 +267,7 @@ edge_lookup(Bounds *b, Op *o)
 {
 	TileBounds e = *edge_of(b, lookup_index(o));
 
-	e.zero = 0;
+	no_zeros(&e);
 	edge_set(b, o->out[0], &e);
 }
 
@@ -172,6 +284,16 @@ edges_of_operands(Bounds *b, Op *o)
 			e.at[d] = joined(o, O_min, e.at[d], own->at[d]);
 			e.from[d] = joined(o, O_max, e.from[d], own->from[d]);
 		}
+	for (int i = 0; i < o->nin; i++) {
+		const TileBounds *own = edge_of(b, o->in[i]);
+
+		for (int j = 0; j < own->nmore; j++) {
+			MaskCond c = own->more[j];
+
+			c.zero = c.finite = false;
+			cond_add(b, o, &e, &o->out[0]->type, c);
+		}
+	}
 	return e;
 }
 
@@ -183,14 +305,74 @@ edge_elt(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
+/* What is known of an operand's elements outside of c: */
+typedef enum Outside { OUT_UNKNOWN, OUT_FINITE, OUT_ZERO } Outside;
+
+static Outside
+outside_of(const Op *o, const TileBounds *own, const MaskCond *c, const Type *t)
+{
+	Outside r = OUT_UNKNOWN;
+
+	for (int d = 0; d < t->rank; d++) {
+		MaskCond range = cond_of_range(own, d);
+
+		if ((own->at[d] || own->from[d]) && cond_same(o, &range, c) && (range.zero || range.finite))
+			r = range.zero ? OUT_ZERO : OUT_FINITE;
+	}
+	for (int i = 0; i < own->nmore; i++)
+		if (cond_same(o, &own->more[i], c) && (own->more[i].zero || own->more[i].finite))
+			r = own->more[i].zero ? OUT_ZERO : OUT_FINITE;
+	return r;
+}
+
+/* Of the result outside of c: zeros map to zero. Zero times a finite number is zero. `zeros`: the op maps zeros to
+ * zero; finite numbers are only known to stay finite in a single operand. */
+static Outside
+outside_after(Bounds *b, Op *o, const MaskCond *c, bool zeros)
+{
+	int nzero = 0, nfinite = 0;
+
+	for (int i = 0; i < o->nin; i++) {
+		Outside x = outside_of(o, edge_of(b, o->in[i]), c, &o->out[0]->type);
+
+		nzero += x == OUT_ZERO;
+		nfinite += x == OUT_FINITE;
+	}
+	if (zeros && (nzero == o->nin || (o->code == O_mul && nzero && nzero + nfinite == o->nin)))
+		return OUT_ZERO;
+	return o->nin == 1 && nzero + nfinite == 1 ? OUT_FINITE : OUT_UNKNOWN;
+}
+
+static void
+outside_all(Bounds *b, Op *o, TileBounds *e, bool zeros)
+{
+	e->zero = ~0u;
+	e->finite = 0;
+	for (int d = 0; d < o->out[0]->type.rank; d++) {
+		MaskCond c = cond_of_range(e, d);
+		Outside x = e->at[d] || e->from[d] ? outside_after(b, o, &c, zeros) : OUT_ZERO;
+
+		if (x != OUT_ZERO)
+			e->zero &= ~(1u << d);
+		e->finite |= (unsigned)(x == OUT_FINITE) << d;
+	}
+	for (int i = 0; i < e->nmore; i++) {
+		Outside x = outside_after(b, o, &e->more[i], zeros);
+
+		e->more[i].zero = x == OUT_ZERO;
+		e->more[i].finite = x == OUT_FINITE;
+	}
+}
+
 /* Zero maps to zero, if the result type represents it: bits of zero bitcast to nf4 are not 0. */
 void
 edge_zero(Bounds *b, Op *o)
 {
 	TileBounds e = edges_of_operands(b, o);
 
-	if (!(fabs(num_outside(o->out[0]->type.dtype)) > 0))
-		e.zero = edge_of(b, o->in[0])->zero;
+	outside_all(b, o, &e, !(fabs(num_outside(o->out[0]->type.dtype)) > 0) && !(fabs(num_outside(o->in[0]->type.dtype)) > 0 && o->code == O_bitcast));
+	if (o->code == O_bitcast)
+		e.finite = 0;
 	edge_set(b, o->out[0], &e);
 }
 
@@ -200,16 +382,7 @@ edge_zeros(Bounds *b, Op *o)
 {
 	TileBounds e = edges_of_operands(b, o);
 
-	e.zero = ~0u;
-	for (int i = 0; i < o->nin; i++) {
-		const TileBounds *own = edge_of(b, o->in[i]);
-
-		e.zero &= own->zero;
-		for (int d = 0; d < o->out[0]->type.rank; d++)
-			if (e.at[d] && (!same_bound(o, own->at[d], e.at[d]) ||
-			                !same_bound(o, own->from[d], e.from[d])))
-				e.zero &= ~(1u << d);
-	}
+	outside_all(b, o, &e, true);
 	edge_set(b, o->out[0], &e);
 }
 
@@ -249,93 +422,374 @@ edge_mask(Bounds *b, Op *o)
 		in++;
 	}
 	if (!zero)
-		e.zero = 0; /* the fill value is also out of bounds along the other dims */
+		no_zeros(&e); /* the fill value is also out of bounds along the other dims */
 	edge_set(b, o->out[0], &e);
+}
+
+static TileBounds
+bounds_transposed(Op *o, const TileBounds *f)
+{
+	const Type *t = &o->out[0]->type;
+	TileBounds e = { .nmore = f->nmore };
+
+	for (int d = 0; d < t->rank; d++) {
+		int from = (int)IMM_AT(o, perm, d);
+
+		e.at[d] = f->at[from];
+		e.from[d] = f->from[from];
+		e.zero |= (f->zero >> from & 1) << d;
+		e.finite |= (f->finite >> from & 1) << d;
+		for (int i = 0; i < f->nmore; i++) {
+			e.more[i].dims |= (f->more[i].dims >> from & 1) << d;
+			e.more[i].coef[d] = f->more[i].coef[from];
+		}
+	}
+	for (int i = 0; i < f->nmore; i++) {
+		MaskCond *c = &e.more[i];
+
+		c->lo = f->more[i].lo;
+		c->hi = f->more[i].hi;
+		c->zero = f->more[i].zero;
+		c->finite = f->more[i].finite;
+		c->tile = f->more[i].tile;
+		if (c->tile) {
+			Type x = c->tile->type;
+
+			for (int d = 0; d < t->rank; d++)
+				x.shape[d] = c->tile->type.shape[IMM_AT(o, perm, d)];
+			c->tile = op_new(o->parent, o, O_transpose, o->src, 1, &c->tile, 1, &x)->out[0];
+			for (int d = 0; d < t->rank; d++)
+				IMM_SET_AT(c->tile->def, perm, d, IMM_AT(o, perm, d));
+		}
+	}
+	return e;
+}
+
+/* A dim that is broadcast has all elements, or none. */
+static TileBounds
+bounds_broadcast(Bounds *b, Op *o, const TileBounds *f)
+{
+	const Type *t = &o->out[0]->type, *x = &op_source(o)->type;
+	TileBounds e = { .zero = f->zero, .finite = f->finite };
+
+	for (int d = 0; d < t->rank; d++) {
+		MaskCond c = cond_of_range(f, d);
+
+		if (x->shape[d] == t->shape[d]) {
+			e.at[d] = f->at[d];
+			e.from[d] = f->from[d];
+			continue;
+		}
+		e.zero &= ~(1u << d);
+		c.dims = 0;
+		c.coef[d] = 0;
+		cond_add(b, o, &e, t, c);
+	}
+	for (int i = 0; i < f->nmore; i++)
+		cond_add(b, o, &e, t, cond_placed(o, &f->more[i], x, t, 0));
+	return e;
 }
 
 void
 edge_shape(Bounds *b, Op *o)
 {
-	const Type *t = &o->out[0]->type, *x = &op_source(o)->type;
 	const TileBounds *f = edge_of(b, op_source(o));
-	TileBounds e = { .zero = 0 };
-	int from = 0;
+	TileBounds e;
 
-	if (t->space != S_reg)
+	if (o->out[0]->type.space != S_reg)
 		return;
-	for (int d = 0; d < t->rank; d++) {
-		if (o->code == O_transpose) {
-			from = (int)IMM_AT(o, perm, d);
-		} else if (o->code == O_broadcast) {
-			from = d;
-			if (x->shape[d] != t->shape[d])
-				continue;
-		} else if ((from = reshape_source(x, t, d)) < 0) {
-			continue;
-		}
-		e.at[d] = f->at[from];
-		e.from[d] = f->from[from];
-		e.zero |= (f->zero >> from & 1) << d;
-	}
+	if (o->code == O_transpose)
+		e = bounds_transposed(o, f);
+	else if (o->code == O_broadcast)
+		e = bounds_broadcast(b, o, f);
+	else
+		e = bounds_reshaped(b, o, f, &op_source(o)->type, &o->out[0]->type);
 	edge_set(b, o->out[0], &e);
 }
 
-/* A shared tile has the bounds of the only store that fills it ... */
+/* A write of elements with bounds e to memory value v: a shared tile has the bounds of what was last stored to each
+ * part. Returns false if the part starts at a run-time position. */
+static bool
+written(Bounds *b, Op *o, Val *v, const TileBounds *e)
+{
+	Val *root = view_root(v);
+	const Op *view = v->def;
+	int64_t at[DIM_MAX];
+	Type part = root->type;
+	TileBounds now;
+
+	if (!root->def || root->def->code != O_alloc)
+		return true;
+	if (v == root) {
+		edge_set(b, root, e);
+		return true;
+	}
+	if (!bounds_known(e) && !bounds_known(edge_of(b, root)))
+		return true;
+	if (view->code != O_view || view_source(view) != root)
+		return false;
+	for (int d = 0; d < root->type.rank; d++) {
+		if (view_gathers(view, d) || !val_is_const(view_start(view, d), &at[d]) || view_step(view, d) != 1 ||
+		    (view_result_dim(view, d) < 0 && bounds_known(e)))
+			return false;
+		part.shape[d] = view_span(view, d);
+	}
+	now = bounds_replaced(b, o, edge_of(b, root), e, at, &part, &root->type);
+	edge_set(b, root, &now);
+	return true;
+}
+
+/* A part at a run-time position has all elements, 0 where the value has none. */
 void
 edge_store(Bounds *b, Op *o)
 {
-	Val *tile = store_dest(o);
+	static const TileBounds all;
+	TileBounds e = *edge_of(b, store_value(o));
 
-	if (tile->def && tile->def->code == O_alloc && tile->def->parent == o->parent &&
-	    !b->copies[tile->id] && b->stores[tile->id] == 1)
-		edge_set(b, tile, edge_of(b, store_value(o)));
+	if (store_dest(o)->type.space != S_shared || IMM(o, update))
+		return;
+	if (written(b, o, store_dest(o), &e))
+		return;
+	o->in[IN_store_value] = mask_all(b, o, store_value(o), &e, 0, 0);
+	edge_set(b, view_root(store_dest(o)), &all);
 }
 
-/* ... or of the only copy. */
+/* A copy that the program makes asynchronous brings zeros, which exist. */
 void
 edge_copy(Bounds *b, Op *o)
 {
-	Val *tile = copy_dest(o);
-	TileBounds e;
+	static const TileBounds all;
+	TileBounds e = { .zero = 0 };
 
-	if (!tile->def || tile->def->code != O_alloc || tile->def->parent != o->parent ||
-	    b->copies[tile->id] != 1 || b->stores[tile->id])
+	if (copy_dest(o)->type.space != S_shared)
 		return;
-	e = edges_of_memory(b, o, copy_source(o));
-	edge_set(b, tile, &e);
+	if (!IMM(o, async))
+		e = edges_of_memory(b, o, copy_source(o));
+	if (!written(b, o, copy_dest(o), &e))
+		edge_set(b, view_root(copy_dest(o)), &all);
 }
 
 void
 edge_load(Bounds *b, Op *o)
 {
-	TileBounds e = edges_of_memory(b, o, load_source(o));
+	TileBounds e;
 
+	if (o->out[0]->type.space != S_reg)
+		return; /* a scalar exists: out of bounds it is 0 */
+	e = edges_of_memory(b, o, load_source(o));
 	edge_set(b, o->out[0], &e);
 }
 
-/* Elements move up: along that dim nothing is known. */
+/* The result has the operand's conditions. What comes from an element that does not exist is the value shifted
+ * in: only elements in front of existing ones are moved onto those. */
 void
 edge_shift(Bounds *b, Op *o)
 {
-	TileBounds e = *edge_of(b, op_source(o));
+	const Val *x = op_source(o);
+	TileBounds e = *edge_of(b, x);
+	bool flt = dtype_is_float(x->type.dtype);
+	int d = (int)IMM(o, dim);
+	double f = flt ? o->fimm : 0;
+	int64_t i = flt ? 0 : IMM(o, fill_in);
 
-	e.at[IMM(o, dim)] = e.from[IMM(o, dim)] = NULL;
-	if (dtype_is_float(o->out[0]->type.dtype) ? o->fimm != 0 : IMM(o, fill_in) != 0)
-		e.zero = 0;
+	for (int n = 0; n < e.nmore; n++)
+		if (cond_varies(&e.more[n], d) && !(e.more[n].coef[d] && !e.more[n].lo))
+			o->in[IN_op_source] = cond_mask(b, o, op_source(o), &e.more[n], f, i);
+	if (e.from[d])
+		o->in[IN_op_source] = mask_new(b, o, op_source(o), d, e.from[d], NULL, f, i);
+	no_zeros(&e);
 	edge_set(b, o->out[0], &e);
 }
 
 void
 edge_slice(Bounds *b, Op *o)
 {
-	TileBounds e = *edge_of(b, op_source(o));
-	Val **at = &e.at[IMM(o, dim)], **from = &e.from[IMM(o, dim)];
+	TileBounds e = bounds_sliced(o, edge_of(b, op_source(o)), (int)IMM(o, dim), IMM(o, from), &o->out[0]->type);
 
-	if (*at && IMM(o, from))
-		*at = ir_bin(o->parent, o, O_sub, *at, ir_const(o->parent, o, IMM(o, from)));
-	if (*from && IMM(o, from))
-		*from = ir_bin(o->parent, o, O_sub, *from, ir_const(o->parent, o, IMM(o, from)));
+	(void)b;
 	edge_set(b, o->out[0], &e);
+}
+
+void
+edge_concat(Bounds *b, Op *o)
+{
+	const TileBounds *x = edge_of(b, concat_first(o)), *y = edge_of(b, concat_second(o));
+	int d = (int)IMM(o, dim);
+	TileBounds e = bounds_joined(b, o, x, y, d, &concat_first(o)->type, &o->out[0]->type);
+
+	edge_set(b, o->out[0], &e);
+}
+
+/* ---- ops on the bounds themselves ------------------------------------------------------------------ */
+
+/* The op's result is x. */
+static void
+resolved(Bounds *b, Op *o, Val *x)
+{
+	if (!x->name)
+		x->name = o->out[0]->name;
+	replace_after(b, o->out[0], x);
+	b->changed = true;
+}
+
+/* A number in every element of type t. */
+static Val *
+numbers(Op *o, int64_t x, Type t)
+{
+	Val *v = op_new(o->parent, o, O_const, o->src, 0, NULL, 1, &t)->out[0];
+
+	if (dtype_is_float(t.dtype))
+		v->def->fimm = (double)x;
+	else
+		IMM_SET(v->def, value, x);
+	return v;
+}
+
+static Val *
+splat(Op *o, Val *x, Type t)
+{
+	Type s = type_scalar(t.dtype);
+
+	if (x->type.dtype != t.dtype)
+		x = op_new(o->parent, o, O_cast, o->src, 1, &x, 1, &s)->out[0];
+	return op_new(o->parent, o, O_splat, o->src, 1, &x, 1, &t)->out[0];
+}
+
+void
+edge_inside(Bounds *b, Op *o)
+{
+	Val *x = inside_tile(o, edge_of(b, op_source(o)), &o->out[0]->type);
+
+	resolved(b, o, x ? x : numbers(o, 1, o->out[0]->type));
+}
+
+/* The part of e that is missing in front of other elements along d; conditions of whole lines are not. */
+static TileBounds
+bounds_ahead(const TileBounds *e, int d)
+{
+	TileBounds r = { .zero = e->zero };
+
+	r.from[d] = e->from[d];
+	for (int i = 0; i < e->nmore; i++)
+		if (cond_varies(&e->more[i], d) && !(e->more[i].coef[d] && !e->more[i].lo))
+			r.more[r.nmore++] = e->more[i];
+	return r;
+}
+
+void
+edge_fill(Bounds *b, Op *o)
+{
+	TileBounds e = *edge_of(b, op_source(o));
+	bool flt = dtype_is_float(o->out[0]->type.dtype);
+
+	if (IMM(o, ahead))
+		e = bounds_ahead(&e, (int)IMM(o, ahead) - 1);
+	resolved(b, o, mask_all(b, o, op_source(o), &e, flt ? o->fimm : 0, flt ? 0 : IMM(o, fill)));
+}
+
+/* The conditions that name dim d. */
+static TileBounds
+bounds_along(const TileBounds *e, int d)
+{
+	TileBounds r = { .zero = 0 };
+
+	r.at[d] = e->at[d];
+	r.from[d] = e->from[d];
+	for (int i = 0; i < e->nmore; i++)
+		if (e->more[i].dims >> d & 1)
+			r.more[r.nmore++] = e->more[i];
+	return r;
+}
+
+/* Sum along d of 1 where x is true and 0 elsewhere. */
+static Val *
+counted(Op *o, Val *x, int d)
+{
+	Type t = type_tile(D_i32, S_reg, x->type.rank, x->type.shape);
+	Val *in[3] = { x, numbers(o, 1, t), numbers(o, 0, t) };
+
+	in[0] = op_new(o->parent, o, O_select, o->src, 3, in, 1, &t)->out[0];
+	t.shape[d] = 1;
+	in[0] = op_new(o->parent, o, O_reduce_sum, o->src, 1, in, 1, &t)->out[0];
+	IMM_SET(in[0]->def, dim, d);
+	return in[0];
+}
+
+/* Is `at`, the end of a range that starts at element 0, above 0? It is a size minus a start. */
+static bool
+surely_some(Bounds *b, const Op *o, Val *from, Val *at)
+{
+	Val *start;
+
+	if (from)
+		return false;
+	if (val_fact(b->k, at).lo > 0)
+		return true;
+	if (!at->def || at->def->code != O_sub)
+		return false;
+	start = elt_rhs(at->def);
+	return val_fact(b->k, start).lo >= 0 && prove_inside(b->k, o, &start, 1, 1, elt_lhs(at->def));
+}
+
+/* Along one dim: whether an element exists, or how many. */
+void
+edge_inside_along(Bounds *b, Op *o)
+{
+	int d = (int)IMM(o, dim);
+	TileBounds e = bounds_along(edge_of(b, op_source(o)), d);
+	Type t = o->out[0]->type;
+	int64_t n = op_source(o)->type.shape[d];
+	Val *x, *from = e.from[d], *at = e.at[d];
+	bool any = o->code == O_inside_any;
+
+	if (e.nmore) {
+		x = counted(o, inside_tile(o, &e, &op_source(o)->type), d);
+		if (any) {
+			Val *in[2] = { numbers(o, 0, x->type), x };
+
+			x = op_new(o->parent, o, O_lt, o->src, 2, in, 1, &t)->out[0];
+		} else if (t.dtype != D_i32) {
+			x = op_new(o->parent, o, O_cast, o->src, 1, &x, 1, &t)->out[0];
+		}
+		resolved(b, o, x);
+		return;
+	}
+	if ((!from && !at) || (any && at && surely_some(b, o, from, at))) {
+		resolved(b, o, numbers(o, any ? 1 : n, t));
+		return;
+	}
+	x = ir_const(o->parent, o, n);
+	x = at ? ir_bin(o->parent, o, O_min, x, at) : x;
+	from = from ? ir_bin(o->parent, o, O_max, ir_const(o->parent, o, 0), from) : NULL;
+	if (any) {
+		x = ir_bin(o->parent, o, O_lt, from ? from : ir_const(o->parent, o, 0), x);
+	} else {
+		x = from ? ir_bin(o->parent, o, O_sub, x, from) : x;
+		if (val_fact(b->k, x).lo < 0)
+			x = ir_bin(o->parent, o, O_max, x, ir_const(o->parent, o, 0));
+	}
+	resolved(b, o, splat(o, x, t));
+}
+
+/* The first element of a range along a dim, or its end, as a scalar. */
+void
+edge_inside_end(Bounds *b, Op *o)
+{
+	int d = (int)IMM(o, dim);
+	TileBounds e = bounds_along(edge_of(b, op_source(o)), d);
+	int64_t n = op_source(o)->type.shape[d];
+	Val *x = ir_const(o->parent, o, o->code == O_inside_end ? n : 0);
+
+	if (e.nmore)
+		diag_error(b->k->unit->diag, o->src,
+		           "along dimension %d, which elements are in bounds differs from line to line: elements "
+		           "cannot be taken in order; use `fill(x, value)` first",
+		           d);
+	if (o->code == O_inside_end && e.at[d])
+		x = ir_bin(o->parent, o, O_min, x, e.at[d]);
+	else if (o->code == O_inside_first && e.from[d])
+		x = bound_clamped(o, e.from[d], n);
+	resolved(b, o, x);
 }
 
 void

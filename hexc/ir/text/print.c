@@ -362,6 +362,8 @@ print_launch(Text *t, const Kernel *k)
 		print_name(t, k->after);
 		text_printf(t, "\n");
 	}
+	if (k->masked)
+		text_printf(t, "  masked\n");
 	if (k->teams != 1)
 		text_printf(t, "  teams %d\n", k->teams);
 	if (k->producer_warps)

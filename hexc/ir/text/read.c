@@ -237,6 +237,8 @@ read_item(IrReader *r, Header *h)
 		r->k->open_warps = read_word(r, "open");
 		return true;
 	}
+	if (read_word(r, "masked"))
+		return r->k->masked = true;
 	if (read_word(r, "teams"))
 		return want_small(r, 0, 1024, &r->k->teams);
 	if (read_word(r, "producer_warps"))

@@ -169,6 +169,8 @@ verify_op(Verify *v, const Op *o)
 			return false;
 	if (!op_is(o, F_BIT_ORDER) && has_bit_order(o))
 		return verify_error(v, o, "requires tiles in row-major order");
+	if (op_is(o, F_BOUNDS) && v->k->masked)
+		return verify_error(v, o, "the kernel's masks are explicit");
 	bad = rule[o->code].fn(v->k->unit->arena, o);
 	if (!bad)
 		bad = verify_types(v->k->unit->arena, o);

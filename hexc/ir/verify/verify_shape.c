@@ -232,6 +232,61 @@ shape_bitcast(Arena *a, const Op *o)
 	return shape_cast(a, o);
 }
 
+/* The result is true in bounds. */
+const char *
+shape_inside(Arena *a, const Op *o)
+{
+	const Type *x = &op_source(o)->type, *t = &o->out[0]->type;
+	Type r = type_tile(D_bool, S_reg, x->rank, x->shape);
+
+	if (x->space != S_reg || !type_same(&r, t))
+		return types_differ(a, "not a register tile and one of bool with its shape", x, t);
+	return NULL;
+}
+
+/* The result has one element along the dim: a bool, or a number of elements. */
+const char *
+shape_inside_along(Arena *a, const Op *o)
+{
+	const Type *x = &op_source(o)->type, *t = &o->out[0]->type;
+	Type r = *x;
+
+	if (x->space != S_reg)
+		return types_differ(a, "not a register tile", x, t);
+	if (IMM(o, dim) < 0 || IMM(o, dim) >= x->rank)
+		return "no such dimension";
+	r.shape[IMM(o, dim)] = 1;
+	r.dtype = o->code == O_inside_any ? D_bool : t->dtype;
+	if (o->code == O_inside_count && t->dtype == D_bool)
+		return "a number of elements is not a bool";
+	return type_same(&r, t) ? NULL : types_differ(a, "the result's type does not match", x, t);
+}
+
+const char *
+shape_inside_end(Arena *a, const Op *o)
+{
+	const Type *x = &op_source(o)->type;
+
+	(void)a;
+	if (x->space != S_reg || IMM(o, dim) < 0 || IMM(o, dim) >= x->rank)
+		return "no such dimension of a register tile";
+	return is_index(o->out[0]) ? NULL : "the result is not an i64 scalar";
+}
+
+const char *
+shape_fill(Arena *a, const Op *o)
+{
+	const Type *x = &op_source(o)->type, *t = &o->out[0]->type;
+
+	if (t->space != S_reg || !type_same(x, t))
+		return types_differ(a, "not a register tile, or the result has another type", x, t);
+	if (dtype_info[t->dtype].kind != K_flt && !num_fits(t->dtype, IMM(o, fill)))
+		return "the fill value is out of range for the type";
+	if (IMM(o, ahead) < 0 || IMM(o, ahead) > t->rank)
+		return "no such dimension";
+	return NULL;
+}
+
 const char *
 shape_mask(Arena *a, const Op *o)
 {
