@@ -61,8 +61,8 @@ void cond_add(Bounds *b, Op *o, TileBounds *e, const Type *t, MaskCond c);
 MaskCond cond_of_range(const TileBounds *e, int d);
 /* The condition c on type x where x's dim i is dim g + i of t, or is broadcast along it. */
 MaskCond cond_placed(Op *o, const MaskCond *c, const Type *x, const Type *t, int g);
-/* Are they the same condition? */
-bool cond_same(const Op *o, const MaskCond *a, const MaskCond *b);
+/* Do they hold for the same elements, whatever dims they name? */
+bool cond_equal(const Op *o, const MaskCond *a, const MaskCond *b);
 /* Does the condition depend on the index along d? */
 bool cond_varies(const MaskCond *c, int d);
 /* Returns a bool tile of t's shape, true where c holds. */
@@ -84,6 +84,8 @@ TileBounds bounds_joined(Bounds *b, Op *o, const TileBounds *e, const TileBounds
                          const Type *t);
 /* .. and of a reduction of type x along d: lines with an in-bounds element. */
 TileBounds bounds_reduced(Bounds *b, Op *o, const TileBounds *e, int d, const Type *x);
+/* The smaller (O_min) or larger (O_max) of two ends, either of which may be NULL: open. */
+Val *bound_tighter(Op *o, OpCode code, Val *x, Val *y);
 /* Clamps an element's index, an i64 scalar, to [0, extent]. */
 Val *bound_clamped(Op *o, Val *x, int64_t extent);
 

@@ -6,15 +6,6 @@
 #include "hexc/ir/sparse.h"
 #include <math.h>
 
-/* Combines bounds along a dim: the later first element, or the smaller upper bound. */
-static Val *
-joined(Op *o, OpCode code, Val *x, Val *y)
-{
-	if (!x || !y)
-		return x ? x : y;
-	return index_equal(o, x, y) ? x : ir_bin(o->parent, o, code, x, y);
-}
-
 static bool
 same_bound(const Op *o, const Val *x, const Val *y)
 {
@@ -160,8 +151,8 @@ dot_conditions(Bounds *b, Op *o, int side, const TileBounds *own, const TileBoun
 	TileBounds lines = *own;
 	bool tied = false;
 
-	lines.at[k] = joined(o, O_min, own->at[k], other->at[k_other]);
-	lines.from[k] = joined(o, O_max, own->from[k], other->from[k_other]);
+	lines.at[k] = bound_tighter(o, O_min, own->at[k], other->at[k_other]);
+	lines.from[k] = bound_tighter(o, O_max, own->from[k], other->from[k_other]);
 	for (int i = 0; i < own->nmore; i++) {
 		const MaskCond *c = &own->more[i];
 
@@ -197,8 +188,8 @@ edge_dot(Bounds *b, Op *o)
 {
 	TileBounds ea = *edge_of(b, mma_a(o)), eb = *edge_of(b, mma_b(o)), e = { .zero = 0 };
 	int m = dot_batch(o), n = m + 1;
-	Val *own[2] = { ea.at[n], eb.at[m] }, *k = joined(o, O_min, own[0], own[1]);
-	Val *first[2] = { ea.from[n], eb.from[m] }, *from = joined(o, O_max, first[0], first[1]);
+	Val *own[2] = { ea.at[n], eb.at[m] }, *k = bound_tighter(o, O_min, own[0], own[1]);
+	Val *first[2] = { ea.from[n], eb.from[m] }, *from = bound_tighter(o, O_max, first[0], first[1]);
 	bool zero[2], flt = dtype_is_float(mma_a(o)->type.dtype);
 
 	for (int i = 0; i < 2; i++)
@@ -214,8 +205,8 @@ edge_dot(Bounds *b, Op *o)
 	for (int i = 0; i < 2; i++)
 		dot_conditions(b, o, i, i ? &eb : &ea, i ? &ea : &eb, &e);
 	for (int d = 0; d < m; d++) {
-		e.at[d] = joined(o, O_min, ea.at[d], eb.at[d]);
-		e.from[d] = joined(o, O_max, ea.from[d], eb.from[d]);
+		e.at[d] = bound_tighter(o, O_min, ea.at[d], eb.at[d]);
+		e.from[d] = bound_tighter(o, O_max, ea.from[d], eb.from[d]);
 	}
 	e.at[m] = ea.at[m];
 	e.at[n] = eb.at[n];
@@ -281,8 +272,8 @@ edges_of_operands(Bounds *b, Op *o)
 		for (int d = 0; d < o->out[0]->type.rank; d++) {
 			const TileBounds *own = edge_of(b, o->in[i]);
 
-			e.at[d] = joined(o, O_min, e.at[d], own->at[d]);
-			e.from[d] = joined(o, O_max, e.from[d], own->from[d]);
+			e.at[d] = bound_tighter(o, O_min, e.at[d], own->at[d]);
+			e.from[d] = bound_tighter(o, O_max, e.from[d], own->from[d]);
 		}
 	for (int i = 0; i < o->nin; i++) {
 		const TileBounds *own = edge_of(b, o->in[i]);
@@ -316,11 +307,11 @@ outside_of(const Op *o, const TileBounds *own, const MaskCond *c, const Type *t)
 	for (int d = 0; d < t->rank; d++) {
 		MaskCond range = cond_of_range(own, d);
 
-		if ((own->at[d] || own->from[d]) && cond_same(o, &range, c) && (range.zero || range.finite))
+		if ((own->at[d] || own->from[d]) && cond_equal(o, &range, c) && (range.zero || range.finite))
 			r = range.zero ? OUT_ZERO : OUT_FINITE;
 	}
 	for (int i = 0; i < own->nmore; i++)
-		if (cond_same(o, &own->more[i], c) && (own->more[i].zero || own->more[i].finite))
+		if (cond_equal(o, &own->more[i], c) && (own->more[i].zero || own->more[i].finite))
 			r = own->more[i].zero ? OUT_ZERO : OUT_FINITE;
 	return r;
 }

@@ -223,10 +223,16 @@ same_end(const Op *o, const Val *x, const Val *y)
 }
 
 bool
+cond_equal(const Op *o, const MaskCond *a, const MaskCond *b)
+{
+	return a->tile == b->tile && !memcmp(a->coef, b->coef, sizeof a->coef) && same_end(o, a->lo, b->lo) &&
+	       same_end(o, a->hi, b->hi);
+}
+
+static bool
 cond_same(const Op *o, const MaskCond *a, const MaskCond *b)
 {
-	return a->dims == b->dims && a->tile == b->tile && !memcmp(a->coef, b->coef, sizeof a->coef) &&
-	       same_end(o, a->lo, b->lo) && same_end(o, a->hi, b->hi);
+	return a->dims == b->dims && cond_equal(o, a, b);
 }
 
 static bool
@@ -249,6 +255,22 @@ shares(Op *o, Val *x, int64_t n)
 		return ir_bin(o->parent, o, O_div, x, ir_const(o->parent, o, n));
 	x = ir_bin(o->parent, o, O_add, x, ir_const(o->parent, o, n - 1));
 	return ir_bin(o->parent, o, O_div, x, ir_const(o->parent, o, n));
+}
+
+/* x * n; of a difference, the difference of the products, and x for a quotient of a multiple by n. */
+static Val *
+times(Op *o, Val *x, int64_t n)
+{
+	const Op *def = x ? x->def : NULL;
+	int64_t by;
+
+	if (!x || n == 1)
+		return x;
+	if (def && def->code == O_div && val_is_const(elt_rhs(def), &by) && by == n && is_multiple(o, elt_lhs(def), n))
+		return elt_lhs(def);
+	if (def && def->code == O_sub)
+		return ir_bin(o->parent, o, O_sub, times(o, elt_lhs(def), n), times(o, elt_rhs(def), n));
+	return ir_bin(o->parent, o, O_mul, x, ir_const(o->parent, o, n));
 }
 
 /* Simplifies the form: without dims of extent 1, without inner dims that the ends do not cut, and without a
@@ -300,12 +322,41 @@ range_dim(const MaskCond *c, const Type *t)
 	return -1;
 }
 
-static Val *
-tighter(Op *o, OpCode code, Val *x, Val *y)
+/* Is y = (x + n - 1) / n * n, which is x rounded up to whole rows of n? */
+static bool
+is_rounded_up(const Op *o, const Val *x, const Val *y)
+{
+	const Op *mul = y->def && y->def->code == O_mul ? y->def : NULL;
+	const Op *div = mul && elt_lhs(mul)->def && elt_lhs(mul)->def->code == O_div ? elt_lhs(mul)->def : NULL;
+	const Op *add = div && elt_lhs(div)->def && elt_lhs(div)->def->code == O_add ? elt_lhs(div)->def : NULL;
+	int64_t n, by, more;
+
+	return add && val_is_const(elt_rhs(mul), &n) && val_is_const(elt_rhs(div), &by) &&
+	       val_is_const(elt_rhs(add), &more) && n == by && more == n - 1 && index_equal(o, elt_lhs(add), x);
+}
+
+/* Is x <= y? Returns false if unknown. */
+static bool
+surely_at_most(const Op *o, const Val *x, const Val *y)
+{
+	const Op *a = x->def, *b = y->def;
+
+	if (index_equal(o, x, y) || is_rounded_up(o, x, y))
+		return true;
+	return a && b && a->code == O_sub && b->code == O_sub && index_equal(o, elt_rhs(a), elt_rhs(b)) &&
+	       surely_at_most(o, elt_lhs(a), elt_lhs(b));
+}
+
+Val *
+bound_tighter(Op *o, OpCode code, Val *x, Val *y)
 {
 	if (!x || !y)
 		return x ? x : y;
-	return index_equal(o, x, y) ? x : ir_bin(o->parent, o, code, x, y);
+	if (surely_at_most(o, x, y))
+		return code == O_min ? x : y;
+	if (surely_at_most(o, y, x))
+		return code == O_min ? y : x;
+	return ir_bin(o->parent, o, code, x, y);
 }
 
 void
@@ -326,8 +377,8 @@ cond_add(Bounds *b, Op *o, TileBounds *e, const Type *t, MaskCond c)
 			e->zero = (e->zero & ~(1u << d)) | (unsigned)c.zero << d;
 		if (!had || !c.finite)
 			e->finite = (e->finite & ~(1u << d)) | (unsigned)c.finite << d;
-		e->at[d] = tighter(o, O_min, e->at[d], c.hi);
-		e->from[d] = tighter(o, O_max, e->from[d], c.lo);
+		e->at[d] = bound_tighter(o, O_min, e->at[d], c.hi);
+		e->from[d] = bound_tighter(o, O_max, e->from[d], c.lo);
 		return;
 	}
 	for (int i = 0; i < e->nmore; i++)
@@ -526,8 +577,8 @@ cond_reshaped(Op *o, const MaskCond *c, const Type *x, const Type *t, const Grou
 		linear = group_form(c, x, t, &g[i], involved == 1, r.coef, &by);
 		if (!linear || by == 1)
 			continue;
-		r.lo = r.lo ? ir_bin(o->parent, o, O_mul, r.lo, ir_const(o->parent, o, by)) : NULL;
-		r.hi = r.hi ? ir_bin(o->parent, o, O_mul, r.hi, ir_const(o->parent, o, by)) : NULL;
+		r.lo = times(o, r.lo, by);
+		r.hi = times(o, r.hi, by);
 	}
 	if (linear)
 		return r;
@@ -559,7 +610,7 @@ bounds_reshaped(Bounds *b, Op *o, const TileBounds *e, const Type *x, const Type
 	for (int d = 0; d < x->rank; d++) {
 		MaskCond c = cond_of_range(e, d);
 
-		if (!kept[d])
+		if (!kept[d] && (c.lo || c.hi))
 			cond_add(b, o, &r, t, cond_reshaped(o, &c, x, t, g, n));
 	}
 	for (int i = 0; i < e->nmore; i++)
@@ -871,8 +922,8 @@ lines_forms(Bounds *b, Op *o, const MaskCond *c, int n, int d, const TileBounds 
 			return false;
 		if (!some)
 			one = c[i];
-		one.lo = tighter(o, O_max, one.lo, c[i].lo);
-		one.hi = tighter(o, O_min, one.hi, c[i].hi);
+		one.lo = bound_tighter(o, O_max, one.lo, c[i].lo);
+		one.hi = bound_tighter(o, O_min, one.hi, c[i].hi);
 		some = true;
 	}
 	if (some && !lines_form(o, &one, d, e->from[d], e->at[d], x->shape[d]))
