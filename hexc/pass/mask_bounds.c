@@ -161,27 +161,25 @@ edge_of_indices(Bounds *b, Op *o, const Op *view, TileBounds *e)
 	}
 }
 
-/* The part of a bool tile that a view takes of its source; NULL: it starts at a run-time position. */
-static Val *
-tile_of_view(Op *o, const Op *view, Val *x)
+/* Gives `to` the part of c's tile that a view takes of its source; returns false if it starts at a run-time
+ * position. */
+static bool
+tile_of_view(Op *o, const Op *view, const MaskCond *c, MaskCond *to)
 {
-	const Type *t = &view->out[0]->type;
-	Type r = type_tile(D_bool, S_reg, t->rank, t->shape);
+	MaskCond r = *c;
 
-	for (int d = 0; d < x->type.rank; d++) {
-		int64_t at, n = view_span(view, d);
-		Type part = x->type;
+	for (int i = r.tile->type.rank - 1; i >= 0; i--) {
+		int d = r.axis[i];
+		int64_t at;
 
 		if (view_gathers(view, d) || !val_is_const(view_start(view, d), &at) || view_step(view, d) != 1)
-			return NULL;
-		if (part.shape[d] == 1 || part.shape[d] == n)
-			continue;
-		part.shape[d] = n;
-		x = op_new(o->parent, o, O_slice, o->src, 1, &x, 1, &part)->out[0];
-		IMM_SET(x->def, dim, d);
-		IMM_SET(x->def, from, at);
+			return false;
+		cond_slice_tile(o, &r, i, at, view_result_dim(view, d) < 0 ? 0 : view_span(view, d));
 	}
-	return type_same(&x->type, &r) ? x : op_new(o->parent, o, O_reshape, o->src, 1, &x, 1, &r)->out[0];
+	to->tile = r.tile;
+	for (int i = 0; i < r.tile->type.rank; i++)
+		to->axis[i] = (int8_t)(view_result_dim(view, r.axis[i]) < 0 ? 0 : view_result_dim(view, r.axis[i]));
+	return true;
 }
 
 /* Adds the conditions of a view of shared memory whose source has those of e. A gathered element that does not
@@ -215,7 +213,7 @@ bounds_of_view(Bounds *b, Op *o, const Op *view, const TileBounds *e)
 		for (int d = 0; d < x->rank; d++)
 			if (c.dims >> d & 1 && view_result_dim(view, d) >= 0)
 				to.dims |= 1u << view_result_dim(view, d);
-		if (c.tile && !(to.tile = tile_of_view(o, view, c.tile)))
+		if (c.tile && !tile_of_view(o, view, &c, &to))
 			diag_error(b->k->unit->diag, o->src,
 			           "which elements of the shared tile are out of bounds is known for parts at "
 			           "compile-time positions only; store `fill(x, 0)` to the tile");

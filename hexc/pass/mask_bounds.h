@@ -9,7 +9,8 @@ typedef struct MaskCond {
 	unsigned dims;         /* bit d: it names dim d (LANGUAGE.md: a reduction along its only dim uses it up) */
 	int64_t coef[DIM_MAX];
 	Val *lo, *hi;          /* i64 scalars; NULL: open */
-	Val *tile;             /* instead of the form: a bool tile, true where the condition holds */
+	Val *tile;             /* instead of the form: a bool tile, true where the condition holds, .. */
+	int8_t axis[DIM_MAX];  /* .. whose dim i runs along the value's dim axis[i]; along others it is the same */
 	bool zero, finite;     /* elements that do not satisfy it are zero, or finite (zeros are) */
 } MaskCond;
 
@@ -65,6 +66,11 @@ MaskCond cond_placed(Op *o, const MaskCond *c, const Type *x, const Type *t, int
 bool cond_equal(const Op *o, const MaskCond *a, const MaskCond *b);
 /* Does the condition depend on the index along d? */
 bool cond_varies(const MaskCond *c, int d);
+/* Sets c's tile to a bool tile of all dims of its value. */
+void cond_set_tile(Op *o, MaskCond *c, Val *tile);
+/* Takes n elements from `from` on of the condition's tile along its dim i; n = 0: that one, and the tile loses the
+ * dim. */
+void cond_slice_tile(Op *o, MaskCond *c, int i, int64_t from, int64_t n);
 /* Returns a bool tile of t's shape, true where c holds. */
 Val *cond_tile(Op *o, const MaskCond *c, const Type *t);
 /* Returns a bool tile of t's shape, true in bounds of e; NULL: everywhere. */

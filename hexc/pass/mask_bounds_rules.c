@@ -64,13 +64,13 @@ edge_reduce(Bounds *b, Op *o)
 		if (e.more[i].dims >> d & 1 && cond_varies(&e.more[i], d) &&
 		    !(e.more[i].zero && o->code == O_reduce_sum))
 			o->in[IN_op_source] = without(b, o, op_source(o), &e.more[i]);
-	if (bound && o->code == O_reduce_max)
+	if ((bound || from) && o->code == O_reduce_max)
 		o->in[IN_op_source] = mask_new(b, o, op_source(o), d, from, bound, -(double)INFINITY,
 		                               dtype_is_float(t) ? 0 : num_min(t));
-	else if (bound && o->code == O_reduce_min)
+	else if ((bound || from) && o->code == O_reduce_min)
 		o->in[IN_op_source] = mask_new(b, o, op_source(o), d, from, bound, (double)INFINITY,
 		                               dtype_is_float(t) ? 0 : num_max(t));
-	else if (bound && !(e.zero >> d & 1))
+	else if ((bound || from) && !(e.zero >> d & 1))
 		o->in[IN_op_source] = cleared(b, o, op_source(o), d, from, bound);
 	lines.at[d] = lines.from[d] = NULL;
 	if (o->code != O_reduce_sum)
@@ -98,6 +98,26 @@ surely_finite(const Val *v)
 	}
 }
 
+/* What is known of an operand's elements outside of c: */
+typedef enum Outside { OUT_UNKNOWN, OUT_FINITE, OUT_ZERO } Outside;
+
+static Outside
+outside_of(const Op *o, const TileBounds *own, const MaskCond *c, const Type *t)
+{
+	Outside r = OUT_UNKNOWN;
+
+	for (int d = 0; d < t->rank; d++) {
+		MaskCond range = cond_of_range(own, d);
+
+		if ((own->at[d] || own->from[d]) && cond_equal(o, &range, c) && (range.zero || range.finite))
+			r = range.zero ? OUT_ZERO : OUT_FINITE;
+	}
+	for (int i = 0; i < own->nmore; i++)
+		if (cond_equal(o, &own->more[i], c) && (own->more[i].zero || own->more[i].finite))
+			r = own->more[i].zero ? OUT_ZERO : OUT_FINITE;
+	return r;
+}
+
 /* Is the tile zero outside of [from, at) along d? */
 static bool
 is_zero_along(const Op *o, const TileBounds *e, int d, const Val *from, const Val *at)
@@ -117,27 +137,18 @@ is_zero_along(const Op *o, const TileBounds *e, int d, const Val *from, const Va
 	return false;
 }
 
-/* A condition on k alone for the other factor, of type t, whose k is dim `to`. */
+/* A condition on k alone for the other factor, whose k is dim `to`. */
 static MaskCond
-along_k(Op *o, const MaskCond *c, int k, int to, const Type *t)
+along_k(Op *o, const MaskCond *c, int k, int to)
 {
 	MaskCond r = { .dims = 1u << to, .lo = c->lo, .hi = c->hi, .tile = c->tile };
-	Type x;
 
 	r.coef[to] = c->coef[k];
-	if (!c->tile)
-		return r;
-	x = c->tile->type;
-	for (int d = 0; d < x.rank; d++) {
-		if (d == k || x.shape[d] == 1)
-			continue;
-		x.shape[d] = 1;
-		r.tile = op_new(o->parent, o, O_slice, o->src, 1, &r.tile, 1, &x)->out[0];
-		IMM_SET(r.tile->def, dim, d);
-	}
-	for (int d = 0; d < x.rank; d++)
-		x.shape[d] = d == to ? t->shape[d] : 1;
-	r.tile = op_new(o->parent, o, O_reshape, o->src, 1, &r.tile, 1, &x)->out[0];
+	memcpy(r.axis, c->axis, sizeof r.axis);
+	for (int i = c->tile ? c->tile->type.rank - 1 : -1; i >= 0; i--)
+		if (r.axis[i] != k && r.tile->type.rank > 1)
+			cond_slice_tile(o, &r, i, 0, 0);
+	r.axis[0] = (int8_t)to;
 	return r;
 }
 
@@ -149,7 +160,6 @@ dot_conditions(Bounds *b, Op *o, int side, const TileBounds *own, const TileBoun
 	const Type *x = &o->in[side]->type, *t = &o->out[0]->type;
 	int m = dot_batch(o), k = side ? m : m + 1, k_other = side ? m + 1 : m;
 	TileBounds lines = *own;
-	bool tied = false;
 
 	lines.at[k] = bound_tighter(o, O_min, own->at[k], other->at[k_other]);
 	lines.from[k] = bound_tighter(o, O_max, own->from[k], other->from[k_other]);
@@ -158,15 +168,15 @@ dot_conditions(Bounds *b, Op *o, int side, const TileBounds *own, const TileBoun
 
 		if (!(c->dims >> k & 1))
 			continue;
-		tied = tied || c->dims != 1u << k;
 		if (!cond_varies(c, k))
 			continue;
 		if (!c->zero)
 			o->in[side] = cond_mask(b, o, o->in[side], c, 0, 0);
 		if (c->dims == 1u << k && !surely_finite(o->in[1 - side])) {
-			MaskCond partner = along_k(o, c, k, k_other, &o->in[1 - side]->type);
+			MaskCond partner = along_k(o, c, k, k_other);
 
-			o->in[1 - side] = cond_mask(b, o, o->in[1 - side], &partner, 0, 0);
+			if (outside_of(o, other, &partner, &o->in[1 - side]->type) == OUT_UNKNOWN)
+				o->in[1 - side] = cond_mask(b, o, o->in[1 - side], &partner, 0, 0);
 		}
 	}
 	if (!own->nmore)
@@ -177,8 +187,7 @@ dot_conditions(Bounds *b, Op *o, int side, const TileBounds *own, const TileBoun
 		Type line = *x;
 
 		line.shape[k] = 1;
-		if (side == 0 || !tied || !c.tile)
-			c.coef[k] = 0;
+		c.coef[k] = 0;
 		cond_add(b, o, e, t, cond_placed(o, &c, &line, t, 0));
 	}
 }
@@ -194,7 +203,7 @@ edge_dot(Bounds *b, Op *o)
 
 	for (int i = 0; i < 2; i++)
 		zero[i] = is_zero_along(o, i ? &eb : &ea, n - i, from, k);
-	for (int i = 0; i < 2 && k; i++) {
+	for (int i = 0; i < 2 && (k || from); i++) {
 		bool other = zero[1 - i] && (!flt || surely_finite(o->in[i]));
 
 		if (zero[i] || other)
@@ -294,26 +303,6 @@ edge_elt(Bounds *b, Op *o)
 	TileBounds e = edges_of_operands(b, o);
 
 	edge_set(b, o->out[0], &e);
-}
-
-/* What is known of an operand's elements outside of c: */
-typedef enum Outside { OUT_UNKNOWN, OUT_FINITE, OUT_ZERO } Outside;
-
-static Outside
-outside_of(const Op *o, const TileBounds *own, const MaskCond *c, const Type *t)
-{
-	Outside r = OUT_UNKNOWN;
-
-	for (int d = 0; d < t->rank; d++) {
-		MaskCond range = cond_of_range(own, d);
-
-		if ((own->at[d] || own->from[d]) && cond_equal(o, &range, c) && (range.zero || range.finite))
-			r = range.zero ? OUT_ZERO : OUT_FINITE;
-	}
-	for (int i = 0; i < own->nmore; i++)
-		if (cond_equal(o, &own->more[i], c) && (own->more[i].zero || own->more[i].finite))
-			r = own->more[i].zero ? OUT_ZERO : OUT_FINITE;
-	return r;
 }
 
 /* Of the result outside of c: zeros map to zero. Zero times a finite number is zero. `zeros`: the op maps zeros to
@@ -443,15 +432,10 @@ bounds_transposed(Op *o, const TileBounds *f)
 		c->zero = f->more[i].zero;
 		c->finite = f->more[i].finite;
 		c->tile = f->more[i].tile;
-		if (c->tile) {
-			Type x = c->tile->type;
-
-			for (int d = 0; d < t->rank; d++)
-				x.shape[d] = c->tile->type.shape[IMM_AT(o, perm, d)];
-			c->tile = op_new(o->parent, o, O_transpose, o->src, 1, &c->tile, 1, &x)->out[0];
-			for (int d = 0; d < t->rank; d++)
-				IMM_SET_AT(c->tile->def, perm, d, IMM_AT(o, perm, d));
-		}
+		for (int d = 0; d < t->rank; d++)
+			for (int axis = 0; c->tile && axis < c->tile->type.rank; axis++)
+				if (IMM_AT(o, perm, d) == f->more[i].axis[axis])
+					c->axis[axis] = (int8_t)d;
 	}
 	return e;
 }

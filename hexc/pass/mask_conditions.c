@@ -72,7 +72,86 @@ bound_clamped(Op *o, Val *x, int64_t extent)
 bool
 cond_varies(const MaskCond *c, int d)
 {
-	return c->tile ? c->tile->type.shape[d] > 1 : c->coef[d] != 0;
+	for (int i = 0; c->tile && i < c->tile->type.rank; i++)
+		if (c->axis[i] == d)
+			return true;
+	return !c->tile && c->coef[d] != 0;
+}
+
+void
+cond_set_tile(Op *o, MaskCond *c, Val *tile)
+{
+	Type t = type_tile(D_bool, S_reg, 0, NULL);
+
+	for (int d = 0; d < tile->type.rank; d++)
+		if (tile->type.shape[d] > 1) {
+			c->axis[t.rank] = (int8_t)d;
+			t.shape[t.rank++] = tile->type.shape[d];
+		}
+	if (!t.rank) { /* tiles have a dim */
+		c->axis[0] = 0;
+		t.shape[t.rank++] = 1;
+	}
+	c->tile = type_same(&tile->type, &t) ? tile : put(o, O_reshape, 1, &tile, t);
+	c->lo = c->hi = NULL;
+	memset(c->coef, 0, sizeof c->coef);
+}
+
+void
+cond_slice_tile(Op *o, MaskCond *c, int i, int64_t from, int64_t n)
+{
+	Type t = c->tile->type;
+
+	if (t.shape[i] > 1 && n != t.shape[i]) {
+		t.shape[i] = n ? n : 1;
+		c->tile = put(o, O_slice, 1, &c->tile, t);
+		IMM_SET(c->tile->def, dim, i);
+		IMM_SET(c->tile->def, from, from);
+	}
+	if (n || t.rank == 1)
+		return;
+	for (int d = i + 1; d < t.rank; d++) {
+		t.shape[d - 1] = t.shape[d];
+		c->axis[d - 1] = c->axis[d];
+	}
+	t.rank--;
+	c->tile = put(o, O_reshape, 1, &c->tile, t);
+}
+
+/* The condition's tile with its dims in the order of the value's, whose other dims get extent 1. */
+static Val *
+tile_of(Op *o, const MaskCond *c, const Type *t)
+{
+	Type full = tile_as(D_bool, t), x = c->tile->type;
+	int order[DIM_MAX], n = x.rank;
+	bool sorted = true;
+	Val *v = c->tile;
+
+	for (int i = 0; i < n; i++) {
+		int at = i;
+
+		while (at > 0 && c->axis[order[at - 1]] > c->axis[i]) {
+			order[at] = order[at - 1];
+			at--;
+			sorted = false;
+		}
+		order[at] = i;
+	}
+	if (!sorted) {
+		for (int i = 0; i < n; i++)
+			x.shape[i] = c->tile->type.shape[order[i]];
+		v = put(o, O_transpose, 1, &v, x);
+		for (int i = 0; i < n; i++)
+			IMM_SET_AT(v->def, perm, i, order[i]);
+	}
+	for (int d = 0; d < t->rank; d++)
+		full.shape[d] = 1;
+	for (int i = 0; i < n; i++)
+		full.shape[c->axis[i]] = c->tile->type.shape[i];
+	if (!type_same(&v->type, &full))
+		v = put(o, O_reshape, 1, &v, full);
+	x = tile_as(D_bool, t);
+	return type_same(&v->type, &x) ? v : put(o, O_broadcast, 1, &v, x);
 }
 
 /* The largest value of the linear form, whose smallest is 0. */
@@ -132,7 +211,7 @@ cond_tile(Op *o, const MaskCond *c, const Type *t)
 	Val *sum, *x = NULL, *y = NULL;
 
 	if (c->tile)
-		return type_same(&c->tile->type, &cond) ? c->tile : put(o, O_broadcast, 1, (Val *[]){ c->tile }, cond);
+		return tile_of(o, c, t);
 	sum = form_tile(o, c->coef, at);
 	if (!sum)
 		return uniform_tile(o, c, cond);
@@ -225,7 +304,8 @@ same_end(const Op *o, const Val *x, const Val *y)
 bool
 cond_equal(const Op *o, const MaskCond *a, const MaskCond *b)
 {
-	return a->tile == b->tile && !memcmp(a->coef, b->coef, sizeof a->coef) && same_end(o, a->lo, b->lo) &&
+	return a->tile == b->tile && (!a->tile || !memcmp(a->axis, b->axis, (size_t)a->tile->type.rank)) &&
+	       !memcmp(a->coef, b->coef, sizeof a->coef) && same_end(o, a->lo, b->lo) &&
 	       same_end(o, a->hi, b->hi);
 }
 
@@ -390,11 +470,10 @@ cond_add(Bounds *b, Op *o, TileBounds *e, const Type *t, MaskCond c)
 	if (e->nmore == MASK_CONDS) { /* the last one takes in the rest */
 		MaskCond *last = &e->more[MASK_CONDS - 1];
 
-		last->tile = put2(o, O_and, cond_tile(o, last, t), cond_tile(o, &c, t), tile_as(D_bool, t));
+		cond_set_tile(o, last,
+		              put2(o, O_and, cond_tile(o, last, t), cond_tile(o, &c, t), tile_as(D_bool, t)));
 		last->dims |= c.dims;
 		last->zero = last->finite = false;
-		last->lo = last->hi = NULL;
-		memset(last->coef, 0, sizeof last->coef);
 		return;
 	}
 	e->more[e->nmore++] = c;
@@ -404,19 +483,16 @@ MaskCond
 cond_placed(Op *o, const MaskCond *c, const Type *x, const Type *t, int g)
 {
 	MaskCond r = { .lo = c->lo, .hi = c->hi, .tile = c->tile, .zero = c->zero, .finite = c->finite };
-	Type at = tile_as(D_bool, t);
 
-	for (int d = 0; d < t->rank; d++)
-		at.shape[d] = 1;
+	(void)o;
 	for (int d = 0; d < x->rank; d++) {
 		if (x->shape[d] != t->shape[g + d])
 			continue;
 		r.dims |= (c->dims >> d & 1) << (g + d);
 		r.coef[g + d] = c->coef[d];
-		at.shape[g + d] = c->tile ? c->tile->type.shape[d] : 1;
 	}
-	if (r.tile && !type_same(&r.tile->type, &at))
-		r.tile = put(o, O_reshape, 1, &r.tile, at);
+	for (int i = 0; c->tile && i < c->tile->type.rank; i++)
+		r.axis[i] = (int8_t)(c->axis[i] + g);
 	return r;
 }
 
@@ -516,13 +592,12 @@ group_form(const MaskCond *c, const Type *x, const Type *t, const Group *g, bool
 static Val *
 tile_reshaped(Op *o, const MaskCond *c, const Type *x, const Type *t, const Group *g, int n)
 {
-	Type at = tile_as(D_i32, t), cond = tile_as(D_bool, t), was = tile_as(D_bool, x);
+	Type at = tile_as(D_i32, t), cond = tile_as(D_bool, t);
 	MaskCond whole = *c;
 	Val *sum = NULL, *lo = NULL, *hi = NULL, *v;
 
 	if (c->tile) {
 		v = cond_tile(o, c, x);
-		BUG_IF(o->parent->kernel->unit->arena, !type_same(&v->type, &was));
 		return put(o, O_reshape, 1, &v, cond);
 	}
 	for (int i = 0; i < n; i++)
@@ -582,9 +657,18 @@ cond_reshaped(Op *o, const MaskCond *c, const Type *x, const Type *t, const Grou
 	}
 	if (linear)
 		return r;
-	r.tile = tile_reshaped(o, c, x, t, g, n);
-	r.lo = r.hi = NULL;
-	memset(r.coef, 0, sizeof r.coef);
+	for (int i = 0, kept = 0; c->tile && i < c->tile->type.rank; i++) { /* all its dims stay? */
+		for (int d = 0; d < t->rank; d++)
+			if (reshape_source(x, t, d) == c->axis[i]) {
+				r.axis[i] = (int8_t)d;
+				kept++;
+			}
+		if (kept == c->tile->type.rank) {
+			r.tile = c->tile;
+			return r;
+		}
+	}
+	cond_set_tile(o, &r, tile_reshaped(o, c, x, t, g, n));
 	return r;
 }
 
@@ -633,14 +717,9 @@ bounds_sliced(Op *o, const TileBounds *e, int d, int64_t from, const Type *t)
 		MaskCond *c = &r.more[i];
 		Val *by = ir_const(o->parent, o, c->coef[d] * from);
 
-		if (c->tile && c->tile->type.shape[d] > 1) {
-			Type part = c->tile->type;
-
-			part.shape[d] = t->shape[d];
-			c->tile = put(o, O_slice, 1, &c->tile, part);
-			IMM_SET(c->tile->def, dim, d);
-			IMM_SET(c->tile->def, from, from);
-		}
+		for (int axis = 0; c->tile && axis < c->tile->type.rank; axis++)
+			if (c->axis[axis] == d)
+				cond_slice_tile(o, c, axis, from, t->shape[d]);
 		c->lo = c->lo ? ir_bin(o->parent, o, O_sub, c->lo, by) : NULL;
 		c->hi = c->hi ? ir_bin(o->parent, o, O_sub, c->hi, by) : NULL;
 	}
@@ -749,7 +828,8 @@ part_inside(Op *o, const TileBounds *f, const int64_t *at, const Type *x, const 
 				IMM_SET(part->def, dim, d);
 			}
 		}
-		c->tile = part;
+		if (part)
+			cond_set_tile(o, c, part);
 	}
 	for (int d = 0; d < t->rank; d++) {
 		Val *by = ir_const(o->parent, o, at[d]);
@@ -782,7 +862,7 @@ bounds_replaced(Bounds *b, Op *o, const TileBounds *e, const TileBounds *f, cons
 	in[0] = part_tile(o, at, x, t);
 	in[1] = now ? now : number(o, 1, cond);
 	in[2] = old ? old : number(o, 1, cond);
-	c.tile = put(o, O_select, 3, in, cond);
+	cond_set_tile(o, &c, put(o, O_select, 3, in, cond));
 	cond_add(b, o, &r, t, c);
 	return r;
 }
@@ -823,7 +903,7 @@ bounds_joined(Bounds *b, Op *o, const TileBounds *e, const TileBounds *f, int d,
 	for (int i = 0; i < np; i++) {
 		int j = 0;
 
-		while (j < nq && !(cond_same(o, &p[i], &q[j]) && !cond_varies(&p[i], d) && !p[i].tile))
+		while (j < nq && !(cond_same(o, &p[i], &q[j]) && !cond_varies(&p[i], d)))
 			j++;
 		if (j < nq) { /* both pieces have it */
 			MaskCond c = p[i];
@@ -842,8 +922,12 @@ bounds_joined(Bounds *b, Op *o, const TileBounds *e, const TileBounds *f, int d,
 		all = both(o, all, piece_tile(o, &q[j], d, x->shape[d], second, &y, t));
 		zero = zero && q[j].zero;
 	}
-	if (all)
-		cond_add(b, o, &r, t, (MaskCond){ .dims = dims, .tile = all, .zero = zero });
+	if (all) {
+		MaskCond c = { .dims = dims, .zero = zero };
+
+		cond_set_tile(o, &c, all);
+		cond_add(b, o, &r, t, c);
+	}
 	return r;
 }
 
@@ -934,8 +1018,6 @@ lines_forms(Bounds *b, Op *o, const MaskCond *c, int n, int d, const TileBounds 
 		if (i < n ? cond_varies(&c[i], d) : !some)
 			continue;
 		line.dims = dims & ~(1u << d);
-		if (line.tile && line.tile->type.shape[d] > 1)
-			return false;
 		cond_add(b, o, r, &t, line);
 	}
 	return true;
@@ -977,13 +1059,9 @@ bounds_reduced(Bounds *b, Op *o, const TileBounds *e, int d, const Type *x)
 		if (!(e->more[i].dims >> d & 1)) {
 			MaskCond kept = e->more[i];
 
-			if (kept.tile && kept.tile->type.shape[d] > 1) { /* the same in each element */
-				Type part = kept.tile->type;
-
-				part.shape[d] = 1;
-				kept.tile = put(o, O_slice, 1, &kept.tile, part);
-				IMM_SET(kept.tile->def, dim, d);
-			}
+			for (int axis = 0; kept.tile && axis < kept.tile->type.rank; axis++)
+				if (kept.axis[axis] == d) /* the same in each element */
+					cond_slice_tile(o, &kept, axis, 0, 0);
 			cond_add(b, o, &r, &t, kept);
 			continue;
 		}
@@ -997,7 +1075,8 @@ bounds_reduced(Bounds *b, Op *o, const TileBounds *e, int d, const Type *x)
 		return r;
 	if (e->at[d] || e->from[d])
 		along[n++] = cond_of_range(e, d);
-	c = (MaskCond){ .dims = dims & ~(1u << d), .tile = lines_tile(o, along, n, d, x) };
+	c = (MaskCond){ .dims = dims & ~(1u << d) };
+	cond_set_tile(o, &c, lines_tile(o, along, n, d, x));
 	cond_add(b, o, &r, &t, c);
 	return r;
 }
