@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import numpy.ma as ma
 
-NUMPY = {"f32": np.float32, "i32": np.int32, "bool": np.bool_}
+NUMPY = {"f16": np.float16, "f32": np.float32, "i32": np.int32, "bool": np.bool_}
 NOWHERE = 2147483647  # argmax of nothing
 Condition = tuple[np.ndarray, frozenset]
 
@@ -61,9 +61,9 @@ class Tile:
             raise Disagree("mask and conditions")
         inside = data[self.there]
         if inside.size:
-            if data.dtype == np.float32:
+            if data.dtype.kind == "f":
                 finite = inside[np.isfinite(inside)]
-                if finite.size and np.abs(finite).max() >= 2**24:
+                if finite.size and np.abs(finite).max() >= (2**24 if data.dtype == np.float32 else 2**11):
                     raise Inexact
             elif data.dtype == np.int32:
                 if np.abs(inside.astype(np.int64)).max() >= 2**31 - 1 and (inside != NOWHERE).all() and (inside != -(2**31)).all():
@@ -404,6 +404,7 @@ USER: dict[str, Callable[..., tuple]] = {
     "opening": lambda a, b: (a,),
     "latest": lambda a, b: (b,),
     "adding": lambda a, b: (a + b,),
+    "either": lambda a, b: (a or b,),
     "linear": lambda a, b, c, d: (a * c, b * c + d),
 }
 
@@ -414,7 +415,7 @@ def folded(f: str, lines: list[np.ndarray]) -> list[tuple]:
         with np.errstate(all="ignore"):
             out.append(USER[f](*out[-1], *v) if out else tuple(v))
         for x in out[-1]:
-            if np.isfinite(x) and abs(float(x)) >= 2**24:
+            if f != "either" and np.isfinite(x) and abs(float(x)) >= 2**24:
                 raise Inexact
     return out
 
@@ -479,34 +480,39 @@ def user_scan(f: str, d: int, tiles: Sequence[Tile], i: int) -> Tile:
 
 def dot(a: Tile, b: Tile) -> Tile:
     """Deviation from ma.dot: pairs of which one is missing are left out whole (a NaN of the partner too), and of
-    no pair the sum is 0."""
-    (m, k), n = a.shape, b.shape[1]
-    pairs = a.there[:, :, None] & b.there[None, :, :]
+    no pair the sum is 0. Matrices, or batches of them in dim 0."""
+    dtype = np.dtype(np.float32) if a.dtype == np.float16 else a.dtype
+    k = len(a.shape) - 1
+    shape = (*a.shape[:-1], b.shape[-1])
+    pairs = a.there[..., :, :, None] & b.there[..., None, :, :]
     left = np.where(a.there, a.x.data, 1 if turned("dot") else 0)
     right = np.where(b.there, b.x.data, 1 if turned("dot") else 0)
     with np.errstate(all="ignore"):
-        p = np.where(pairs | turned("dot"), left[:, :, None].astype(np.float64) * right[None, :, :], 0)
+        p = left[..., :, :, None].astype(np.float64) * right[..., None, :, :].astype(np.float64)
+        p = np.where(pairs | turned("dot"), p, 0)
         finite = np.where(np.isfinite(p), np.abs(p), 0)
-        if finite.sum(1).max(initial=0) >= (2**24 if a.dtype.kind == "f" else 2**31 - 1):
+        if finite.sum(-2).max(initial=0) >= (2**24 if dtype.kind == "f" else 2**31 - 1):
             raise Inexact
-        y = p.sum(1).astype(a.dtype)
+        y = p.sum(-2).astype(dtype)
 
-    if reading == "joint":
+    if reading == "joint" and k == 1:
         both = [(np.broadcast_to(c[:, :, None], pairs.shape), names) for c, names in a.conditions]
         both += [(np.broadcast_to(c[None, :, :], pairs.shape), {d + 1 for d in names}) for c, names in b.conditions]
         conditions = [(c[:, 0, :], {d // 2 for d in names}) for c, names in lines_left(both, pairs.shape, 1)]
     else:
-        conditions = [(np.broadcast_to(c, (m, n)), names) for c, names in lines_left(a.conditions, a.shape, 1)]
-        conditions += [(np.broadcast_to(c, (m, n)), names) for c, names in lines_left(b.conditions, b.shape, 0)]
+        conditions = [(np.broadcast_to(c, shape), names) for c, names in lines_left(a.conditions, a.shape, k)]
+        conditions += [(np.broadcast_to(c, shape), names) for c, names in lines_left(b.conditions, b.shape, k - 1)]
     if turned("dot rows"):
         conditions = []
-    left_out = there_of(conditions, (m, n))
-    if reading != "joint" and mutant is None and a.dtype.kind == "i":
-        z = ma.dot(a.x, b.x)
+    there = there_of(conditions, shape)
+    if not reading and mutant is None and k == 1:
+        with np.errstate(all="ignore"):
+            z = ma.dot(a.x, b.x)
         ok = ~ma.getmaskarray(z)
-        if (ok & ~left_out).any() or not np.array_equal(y[ok], np.asarray(z.data)[ok]):
+        clean = np.isfinite(a.x.filled(0)).all() and np.isfinite(b.x.filled(0)).all()
+        if (ok & ~there).any() or clean and a.dtype == dtype and not np.array_equal(y[ok], np.asarray(z.data)[ok]):
             raise Disagree("dot")
-    return Tile(ma.array(y, mask=~left_out), conditions)
+    return Tile(ma.array(y, mask=~there), conditions)
 
 
 def ordered(t: Tile, d: int, down: bool, places: bool) -> Tile:
@@ -597,6 +603,21 @@ def gather(source: Tile, dim: int, index: Tile) -> Tile:
     return Tile(ma.array(y, mask=~there_of(conditions, shape)), conditions)
 
 
+def gather_pair(data: np.ndarray, i: Tile, j: Tile) -> Tile:
+    """data[i, j] of two index tiles: 0 where one is outside; there where both are."""
+
+    def f(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        ok = (a >= 0) & (a < data.shape[0]) & (b >= 0) & (b < data.shape[1])
+        return np.where(ok, data[np.where(ok, a, 0), np.where(ok, b, 0)] if data.size else 0, 0).astype(data.dtype)
+
+    return raw(f, i, j)
+
+
+def old_value(before: Tile, x: Tile) -> Tile:
+    """Of an atomic update: there where the element and what is added are."""
+    return raw(lambda a, b: a, before, x) if not turned("old value") else before
+
+
 def assemble(base: Tile, parts: Sequence[tuple[Sequence[tuple[int, int]], Tile]]) -> Tile:
     """Parts of a shared tile written one after another, at compile-time numbers: as x, other elements as before."""
     t = base
@@ -634,6 +655,18 @@ def store(out: np.ndarray, at: tuple, t: Tile) -> None:
     view[there] = t.x.data[there]
 
 
+def store_at(out: np.ndarray, dims: Sequence[tuple], t: Tile, add: bool) -> None:
+    """out[dims] = t, dims as those of load: what is not there is left out, at both sides."""
+    for at in np.ndindex(*t.shape):
+        k = tuple(start + step * i for i, (start, _, step, _, _) in zip(at, dims, strict=True))
+        ok = t.there[at] or turned("store at")
+        for i, n, (_, _, _, lo, hi) in zip(k, out.shape, dims, strict=True):
+            ok = ok and max(0, lo if lo is not None else 0) <= i < min(n, hi if hi is not None else n)
+        if ok:
+            with np.errstate(all="ignore"):
+                out[k] = out[k] + t.x.data[at] if add else t.x.data[at]
+
+
 def scatter(out: np.ndarray, index: Tile, t: Tile, add: bool) -> None:
     """Through an index tile of dim 0: index or value not there, or index outside: nothing."""
     for at in np.ndindex(*t.shape):
@@ -641,4 +674,5 @@ def scatter(out: np.ndarray, index: Tile, t: Tile, add: bool) -> None:
         ok = index.there[at[: len(index.shape)]] and t.there[at] or turned("scatter")
         if ok and 0 <= i < out.shape[0]:
             k = (i, *at[len(index.shape) :])
-            out[k] = out[k] + t.x.data[at] if add else t.x.data[at]
+            with np.errstate(all="ignore"):
+                out[k] = out[k] + t.x.data[at] if add else t.x.data[at]

@@ -79,9 +79,7 @@ class Memory:
 def memory(p: tree.Program) -> dict[str, Memory]:
     out = {t.name: Memory(t.poisoned(), t.pad) for t in p.tensors}
     for name, dtype, shape in tree.outputs(p):
-        atomic = name[:3] == "OUT" and p.sinks[int(name[3:])].kind == "atomic"
-        type_of = tree.model.NUMPY[dtype]
-        out[name] = Memory(np.full(shape, 0 if atomic else tree.SENTINEL[dtype], type_of), 0)
+        out[name] = Memory(np.full(shape, tree.first_value(p, name, dtype), tree.model.NUMPY[dtype]), 0)
     return out
 
 
@@ -117,7 +115,7 @@ def tile(p: tree.Program, text: str, stop: str = "parse") -> dict[str, np.ndarra
         m = memories[name]
         slot.ptr, slot.bytes = m.inner.ctypes.data, m.span * m.all.itemsize
     why = ctypes.create_string_buffer(WHY)
-    opts = RunOpts(size=ctypes.sizeof(RunOpts), why=ctypes.addressof(why).__class__ and ctypes.cast(why, ctypes.c_char_p), why_size=WHY)
+    opts = RunOpts(size=ctypes.sizeof(RunOpts), why=ctypes.cast(why, ctypes.c_char_p), why_size=WHY)
     f = _abi._library("hexc_").hexc_run_tile
     f.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p]
     code = f(kernel._handle, kernel._index, ctypes.cast(bound.arg, ctypes.c_void_p), ctypes.byref(opts))

@@ -53,6 +53,7 @@ def smaller(p: Program) -> Iterator[Callable[[Program], None]]:
             for n in top:
                 if n.id != p.sinks[s].node:
                     yield lambda q, s=s, i=n.id: setattr(q.sinks[s], "node", i)
+    numbers = {s: int(next(t for t in p.tensors if t.name == tensor).values[0]) for s, (tensor, _) in p.lets.items()}
     every = p.every()
     for n in reversed(every):
         if n.op == "carried":
@@ -86,7 +87,6 @@ def smaller(p: Program) -> Iterator[Callable[[Program], None]]:
                 if m.op == "load" and m.id < n.id and m.shape == n.shape and m.dtype == n.dtype:
                     yield lambda q, n=n.id, m=m.id: replace_uses(q, n, m)
             at = n.at
-            whole = [{"start": {"": 0}, "extent": d["extent"], "step": 1} for d in at["dims"]]
             for d, dim in enumerate(at["dims"]):
                 for other in ({"start": {"": 0}, "extent": dim["extent"], "step": 1}, {**dim, "step": 1}, {**dim, "start": {"": 0}}):
                     if other != dim:
@@ -95,16 +95,11 @@ def smaller(p: Program) -> Iterator[Callable[[Program], None]]:
                     if key in dim:
                         yield lambda q, n=n.id, d=d, key=key: q.node()[n].at["dims"][d].pop(key)
                 if dim["start"] != {"": 0}:
-                    t = next(t for t in p.tensors if t.name == at["tensor"])
-                    v = sum(k * (p.scalars.get(s, 0) if s else 1) for s, k in dim["start"].items())
+                    v = sum(k * ({**p.scalars, **numbers}.get(s, 0) if s else 1) for s, k in dim["start"].items())
                     if dim["start"] != {"": v}:
                         yield lambda q, n=n.id, d=d, v=v: q.node()[n].at["dims"][d].__setitem__("start", {"": v})
-                    del t
-            del whole
             if at["space"] != "register":
                 yield lambda q, n=n.id: q.node()[n].at.__setitem__("space", "register")
-        if n.op == "part":
-            pass
     for i, t in enumerate(p.tensors):
         if t.pad:
             yield lambda q, i=i: setattr(q.tensors[i], "pad", 0)
@@ -120,7 +115,7 @@ def smaller(p: Program) -> Iterator[Callable[[Program], None]]:
 
                 if t.size[d] != user[0]["extent"]:
                     yield fit
-        if t.values != (1, 1):
+        if t.values != (1, 1) and t.name not in {tensor for tensor, _ in p.lets.values()}:
             yield lambda q, i=i: setattr(q.tensors[i], "values", (1, 1))
 
 

@@ -14,10 +14,11 @@ import numpy as np
 import numpy.ma as ma
 
 FEATURES = (
-    "base reduce reshape slice concat shift scan user dot gather places index loops if iftile parts moving store scatter atomic "
-    "mean arg last where wfill scalar strides blocks steps fill below sort"
+    "base reduce reshape slice concat shift scan user dot batch pipe gather pairs places index picks loops if iftile parts moving "
+    "store storeat scatter atomic old mean arg last where wfill scalar strides blocks steps lengths fill below assign sort"
 ).split()
-TODAY = [f for f in FEATURES if f not in ("fill", "below", "sort")]
+LATER = ("fill", "below", "assign", "sort")  # not in the language yet
+TODAY = [f for f in FEATURES if f not in LATER]
 SENTINEL = {"f32": -12345, "i32": -1234567}
 EXTENTS = (1, 2, 4, 7, 8, 16, 32, 33, 40, 64)
 SIZES = (1, 7, 33, 40, 64, 200)
@@ -26,6 +27,7 @@ SIZES = (1, 7, 33, 40, 64, 200)
 PRELUDE = """fn opening(a, _b) { return a; }
 fn latest(_a, b) { return b; }
 fn adding(a, b) { return a + b; }
+fn either(a, b) { return a || b; }
 fn linear(a, b, c, d) { return a * c, b * c + d; }
 """
 
@@ -50,13 +52,21 @@ class Tensor:
     seed: int
     pad: int = 0  # elements between rows
     keep: list[tuple[int, int]] = field(default_factory=list)  # the rest is poison: by dim
+    written: bool = False
+    special: str = ""  # some or all elements are infinite, NaN, or the least and largest numbers
 
     def data(self) -> np.ndarray:
         r = np.random.default_rng(self.seed)
         lo, hi = self.values
         x = r.integers(lo, hi + 1, self.size)
-        if self.dtype == "f32":
-            x = x.astype(np.float32)
+        if self.dtype[0] == "f":
+            x = x.astype(model.NUMPY[self.dtype])
+        if self.special:
+            few = {"f32": [-np.inf, -np.inf, np.inf, np.nan], "i32": [-(2**31), 2**31 - 1]}[self.dtype]
+            if self.special == "all":
+                x[...] = few[self.seed % len(few)]
+            else:
+                x = np.where(r.random(self.size) < 0.3, r.choice(few, self.size), x)
         return x.astype(model.NUMPY[self.dtype] if self.dtype != "i64" else np.int64)
 
     def poisoned(self) -> np.ndarray:
@@ -66,15 +76,18 @@ class Tensor:
             out = (i < lo) | (i >= hi)
             at = [slice(None)] * len(self.size)
             at[d] = out
-            x[tuple(at)] = np.nan if self.dtype == "f32" else 0x7F7F7F7F
+            x[tuple(at)] = np.nan if self.dtype[0] == "f" else 0x7F7F7F7F
         return x
 
 
 @dataclass
 class Sink:
-    kind: str  # store scatter atomic
+    kind: str  # store storeat scatter atomic
     node: int
     index: int = -1
+    dims: list[dict] = field(default_factory=list)  # storeat: a slice of a tensor of this size
+    size: list[int] = field(default_factory=list)
+    how: str = "="  # += atomic
 
 
 @dataclass
@@ -83,6 +96,7 @@ class Program:
     blocks: int
     tensors: list[Tensor]
     scalars: dict[str, int]
+    lets: dict[str, tuple[str, int]]  # numbers that are elements of a tensor
     nodes: list[Node]
     sinks: list[Sink]
     store: bool  # are masked elements compared as unwritten?
@@ -151,12 +165,14 @@ class Text:
         params = [f"{s}: i64" for s in p.scalars]
         for t in p.tensors:
             sizes = [f"{t.name}n{d}" if named else str(n) for d, (n, named) in enumerate(zip(t.size, t.named, strict=True))]
-            line = f"{t.name}: {t.dtype}[{', '.join(sizes)}]"
+            line = f"{t.name}: {'inout ' if t.written else ''}{t.dtype}[{', '.join(sizes)}]"
             if t.pad:
                 line += f" strides [{', '.join([f'{t.name}s{d}' for d in range(len(sizes) - 1)] + ['1'])}]"
             params.append(line)
         for name, dtype, shape in outputs(p):
             params.append(f"{name}: inout {dtype}[{extents(shape)}]")
+        for s, (tensor, at) in p.lets.items():
+            self.say(1, f"let {s} = i64({tensor}[{at}]);")
         self.put(p.nodes, 1)
         for i, s in enumerate(p.sinks):
             self.sink(i, s)
@@ -267,7 +283,26 @@ class Text:
         self.say(depth, f"let {self.name[n.id]}: register = {n.at['tensor']}[{', '.join(dims)}];")
 
     def op_part(self, n: Node, v: list[str], depth: int) -> None:
-        self.say(depth, f"let {self.name[n.id]} = {v[0]}[{part_text(n.at['dims'])}];")
+        dims = [(linear_text(n.at["pick"]) if e == n.at.get("picked") else s, k) for e, (s, k) in enumerate(n.at["dims"])]
+        self.say(depth, f"let {self.name[n.id]} = {v[0]}[{part_text(dims)}];")
+
+    def op_gather2(self, n: Node, v: list[str], depth: int) -> None:
+        self.say(depth, f"let {self.name[n.id]}: register = {n.at['tensor']}[{v[0]}, {v[1]}];")
+
+    def op_old(self, n: Node, v: list[str], depth: int) -> None:
+        view = self.view(n.at["tensor"], n.at["dims"])
+        if len(v) > 1:
+            view = f"{n.at['tensor']}[{v[1]}" + "".join(f", {self.view('', [d])[1:-1]}" for d in n.at["dims"][1:]) + "]"
+        self.say(depth, f"let {self.name[n.id]} = atomic_add({view}, {v[0]});")
+
+    def op_pipe(self, n: Node, v: list[str], depth: int) -> None:
+        me, at = self.name[n.id], n.at
+        self.say(depth, f"var {me}: register f32[{extents(n.shape)}] = 0;")
+        self.say(depth, f"pipeline k{n.id} in 0..{linear_text(at['k'])} step {at['step']} stages {at['stages']} {{")
+        self.say(depth + 1, f"let a{n.id}{at['space']} = {self.view(at['tensor'], at['dims'])};")
+        self.say(depth + 1, f"let b{n.id}{at['space']} = {self.view(at['tensor2'], at['dims2'])};")
+        self.say(depth + 1, f"{me} += dot(a{n.id}, b{n.id}.T);")
+        self.say(depth, "}")
 
     def op_shared(self, n: Node, v: list[str], depth: int) -> None:
         self.say(depth, f"let {self.name[n.id]}: shared = {v[0]};")
@@ -285,6 +320,11 @@ class Text:
 
     def op_parts(self, n: Node, v: list[str], depth: int) -> None:
         me = self.name[n.id]
+        if n.at.get("register"):
+            self.say(depth, f"var {me}: register {n.dtype}[{extents(n.shape)}] = {v[0]};")
+            for dims, x in zip(n.at["dims"], v[1:], strict=True):
+                self.say(depth, f"{me}[{part_text(dims)}] = {x};")
+            return
         if n.at["based"]:
             self.say(depth, f"let t{n.id}: shared = {v[0]};")
             v = v[1:]
@@ -311,7 +351,8 @@ class Text:
         me = self.name[n.id]
         self.name[n.at["carried"]] = me
         self.say(depth, f"var {me}: register {n.dtype}[{extents(n.shape)}] = {v[0]};")
-        self.say(depth, f"for t{n.id} in 0..{linear_text(n.at['turns'])} {{")
+        turns = f"i64({v[1]}[{extents(n.at['by'])}])" if len(v) > 1 else linear_text(n.at["turns"])
+        self.say(depth, f"for t{n.id} in 0..{turns} {{")
         self.put(n.at["body"], depth + 1)
         self.say(depth + 1, f"{me} = {self.name[n.at['y']]};")
         self.say(depth, "}")
@@ -341,9 +382,18 @@ class Text:
             self.say(1, f"OUT{i}[block.x{whole}] = {x};")
             self.say(1, f"IN{i}[block.x{whole}] = i32(inside({v}));")
             return
+        if s.kind == "storeat":
+            view = self.view(f"OUT{i}", s.dims)
+            self.say(1, f"atomic_add({view}, {x});" if s.how == "atomic" else f"{view} {s.how} {x};")
+            return
         rest = "".join(f", 0 :+ {n}" for n in self.shape[s.node][len(self.shape[s.index]) :])
         target = f"OUT{i}[{self.name[s.index]}{rest}]"
         self.say(1, f"{target} = {x};" if s.kind == "scatter" else f"atomic_add({target}, {x});")
+
+
+def first_value(p: Program, name: str, dtype: str) -> int:
+    """What an output has before."""
+    return 0 if name[:3] == "OUT" and "atomic" in (p.sinks[int(name[3:])].kind, p.sinks[int(name[3:])].how) else SENTINEL[dtype]
 
 
 def outputs(p: Program) -> list[tuple[str, str, tuple[int, ...]]]:
@@ -355,6 +405,8 @@ def outputs(p: Program) -> list[tuple[str, str, tuple[int, ...]]]:
         if s.kind == "store":
             out.append((f"OUT{i}", dtype, (p.blocks, *n.shape)))
             out.append((f"IN{i}", "i32", (p.blocks, *n.shape)))
+        elif s.kind == "storeat":
+            out.append((f"OUT{i}", dtype, tuple(s.size)))
         else:
             k = len(node[s.index].shape)
             out.append((f"OUT{i}", dtype, (ROWS, *n.shape[k:])))
@@ -389,6 +441,8 @@ class Evaluation:
         self.p = p
         self.env = dict(p.scalars) | {"block.x": block}
         self.data = {t.name: t.poisoned() for t in p.tensors}
+        for s, (tensor, at) in p.lets.items():
+            self.env[s] = int(model.element(self.data[tensor], [at]))
         self.tile: dict[int, model.Tile] = {}
 
     def run(self, nodes: list[Node]) -> None:
@@ -417,12 +471,38 @@ class Evaluation:
         dropped = sum(1 for e, x in enumerate(dims) if e < d and x[1] is None)
         return model.gather(source, d - dropped, v[0])  # of no places: one that is not there
 
+    def do_gather2(self, n: Node, v: list) -> model.Tile:
+        return model.gather_pair(self.data[n.at["tensor"]], v[0], v[1])
+
+    def do_part(self, n: Node, v: list) -> model.Tile:
+        dims = list(n.at["dims"])
+        if "picked" in n.at:
+            dims[n.at["picked"]] = (value(n.at["pick"], self.env), None)
+        return model.part(v[0], dims)
+
+    def do_old(self, n: Node, v: list) -> model.Tile:
+        data, dims = self.data[n.at["tensor"]], self.view(n.at["dims"])
+        if len(v) > 1:
+            dims[0] = (0, data.shape[0], 1, None, None)
+        before = model.load(data, dims)
+        return model.old_value(model.gather(before, 0, v[1]) if len(v) > 1 else before, v[0])
+
+    def do_pipe(self, n: Node, v: list) -> model.Tile:
+        y = model.whole(np.zeros(n.shape, np.float32))
+        for k in range(0, value(n.at["k"], self.env), n.at["step"]):
+            self.env[f"k{n.id}"] = k
+            a = model.load(self.data[n.at["tensor"]], self.view(n.at["dims"]))
+            b = model.load(self.data[n.at["tensor2"]], self.view(n.at["dims2"]))
+            y = model.elementwise(lambda p, q: p + q, y, model.dot(a, model.transpose(b, [1, 0])))
+        return y
+
     def do_carried(self, n: Node, v: list) -> None:
         return None
 
     def do_loop(self, n: Node, v: list) -> model.Tile:
         x = v[0]
-        for turn in range(max(0, value(n.at["turns"], self.env))):
+        turns = model.tile_element(v[1], n.at["by"]) if len(v) > 1 else value(n.at["turns"], self.env)
+        for turn in range(max(0, int(turns))):
             self.env[f"t{n.id}"] = turn
             self.tile[n.at["carried"]] = x
             self.run(n.at["body"])
@@ -490,8 +570,6 @@ class Evaluation:
             return model.transpose(v[0], at["p"])
         if op == "reshape":
             return model.reshape(v[0], n.shape)
-        if op == "part":
-            return model.part(v[0], at["dims"])
         if op == "concat":
             return model.concat(at["d"], v)
         if op == "shift":
@@ -530,8 +608,7 @@ def expected(p: Program) -> dict[str, np.ndarray]:
     """The outputs; SENTINEL where nothing is stored."""
     out = {}
     for name, dtype, shape in outputs(p):
-        atomic = name[:3] == "OUT" and p.sinks[int(name[3:])].kind == "atomic"
-        out[name] = np.full(shape, 0 if atomic else SENTINEL[dtype], model.NUMPY[dtype])
+        out[name] = np.full(shape, first_value(p, name, dtype), model.NUMPY[dtype])
     for block in range(p.blocks):
         e = Evaluation(p, block)
         e.run(p.nodes)
@@ -542,6 +619,8 @@ def expected(p: Program) -> dict[str, np.ndarray]:
             if s.kind == "store":
                 model.store(out[f"OUT{i}"], (block,), t)
                 out[f"IN{i}"][block] = t.there
+            elif s.kind == "storeat":
+                model.store_at(out[f"OUT{i}"], e.view(s.dims), t, s.how != "=")
             else:
                 model.scatter(out[f"OUT{i}"], e.tile[s.index], t, s.kind == "atomic")
     return out
@@ -571,13 +650,13 @@ class Generator:
     def __init__(self, seed: int, features: set[str], most: int = 9) -> None:
         self.r = random.Random(seed)
         self.features = features
-        self.p = Program(seed, 1, [], {}, [], [], "store" in features)
+        self.p = Program(seed, 1, [], {}, {}, [], [], "store" in features)
         if "blocks" in features and self.r.random() < 0.15:
             self.p.blocks = 2
         self.n = 0
         self.most = most
         self.empty = self.r.random() < 0.25  # aims at nothing left
-        self.infinite = self.r.random() < 0.1
+        self.infinite = self.r.random() < 0.2
         self.counters: list[str] = []
         self.scopes: list[list[Node]] = [self.p.nodes]
         self.evaluations = [Evaluation(self.p, b) for b in range(self.p.blocks)]
@@ -643,7 +722,20 @@ class Generator:
         if self.chance(0.5):
             return {"": v}
         k = self.r.choice([0, 0, 1, 3])
+        if "lengths" in self.features and self.chance(0.3):
+            return {self.length(v - k): 1, "": k}
         return {self.scalar(v - k): 1, "": k}
+
+    def length(self, v: int) -> str:
+        """v as an element of a tensor; 0 also as one that is not there."""
+        t = Tensor(f"X{len(self.p.tensors)}", "i32", [3], [False], (v, v), 0, 0, [(0, 3)])
+        self.p.tensors.append(t)
+        name = f"q{t.name}"
+        self.p.lets[name] = (t.name, self.r.choice([-1, 3, 9]) if v == 0 and self.chance(0.5) else self.r.randrange(3))
+        for e in self.evaluations:
+            e.data[t.name] = t.poisoned()
+            e.env[name] = v
+        return name
 
     def tensor(self, dtype: str, rank: int, extent: tuple[int, ...], values: tuple[int, int]) -> Tensor:
         size, named = [], []
@@ -696,6 +788,8 @@ class Generator:
             dropped = self.r.randrange(len(shape) + 1)
             extent.insert(dropped, None)
         t = self.tensor(dtype, len(extent), tuple(1 if n is None else n for n in extent), values)
+        if self.infinite and values[0] < values[1] and again == 4 and self.chance(0.4):
+            t.special = self.r.choice(["some", "all"])
         dims = []
         for d, n in enumerate(extent):
             step = self.r.choice([2, 3]) if n is not None and "steps" in self.features and self.chance(0.1) else 1
@@ -776,15 +870,23 @@ class Generator:
             ("scan", 7, self.g_scan),
             ("user", 5, self.g_user),
             ("dot", 4, self.g_dot),
+            ("batch", 2, self.g_batch),
+            ("pairs", 2, self.g_pair),
+            ("picks", 3, self.g_pick),
+            ("assign", 4, self.g_assign),
             ("gather", 5, self.g_gather),
             ("scalar", 2, self.g_element),
             ("parts", 4, self.g_parts),
+            ("reshape", 4, self.g_aimed),
+            ("reduce", 4, self.g_extremes),
             ("moving", 2, self.g_moving),
             ("base", 2, self.g_shared),
             ("sort", 5, self.g_sort),
         ]
         if len(self.scopes) == 1:
-            table += [("loops", 9, self.g_loop), ("if", 6, self.g_if)]
+            table += [("loops", 9, self.g_loop), ("if", 6, self.g_if), ("pipe", 4, self.g_pipe)]
+            if self.p.blocks == 1:
+                table += [("old", 2, self.g_old)]
         table = [x for x in table if x[0] in self.features]
         return self.r.choices([x[2] for x in table], [x[1] for x in table])[0]()
 
@@ -806,7 +908,7 @@ class Generator:
         args = [n.id, m.id]
         if self.chance(0.3):
             args.reverse()
-        return self.calm(self.add(self.r.choice(["+", "+", "+", "-", "*", "max", "min"]), args, n.dtype, n.shape, exact=self.chance(0.05) and n.dtype == "f32"))
+        return self.calm(self.add(self.r.choice(["+", "+", "+", "-", "*", "max", "min"]), args, n.dtype, n.shape, exact=self.chance(0.15) and n.dtype == "f32"))
 
     def g_compare(self) -> Node:
         return self.compare(self.pick("f32 i32"))
@@ -870,17 +972,45 @@ class Generator:
     def reduced(self, n: Node, d: int) -> tuple[int, ...]:
         return n.shape[:d] + (1,) + n.shape[d + 1 :]
 
-    def g_reduce(self) -> Node:
-        n = self.calm(self.pick("f32 i32"))
+    def g_aimed(self) -> Node:
+        """A tied condition, one of one dim that may leave nothing, and a reduction."""
+        a, b = self.r.choice([2, 4, 7, 8]), self.r.choice([2, 4, 8, 16])
+        n = self.load((a * b,), self.r.choice(["f32", "f32", "i32"]))
+        n = self.add("reshape", [n.id], n.dtype, (a, b))
+        empty, self.empty = self.empty, self.chance(0.6)
+        m = self.load(self.r.choice([(1, b), (a, 1), (a, b), (b,)]), n.dtype, again=0)
+        self.empty = empty
+        n = self.calm(self.add(self.r.choice(["+", "max"]), [n.id, m.id], n.dtype, n.shape))
+        n = self.g_reduce(n)
+        return self.g_reduce(n) if self.chance(0.5) else n
+
+    def g_extremes(self) -> Node:
+        """A reduction of nothing, or of identities behind a front that is not there."""
+        empty, self.empty = self.empty, self.chance(0.5)
+        n = self.load(self.shape(self.r.choice([1, 2, 2])), again=0)
+        self.empty = empty
+        t = self.p.tensors[-1]
+        if t.name == n.at["tensor"] and self.chance(0.5):
+            t.special = self.r.choice(["some", "all"])
+            if self.chance(0.5):
+                n.at["dims"][0]["start"] = {"": self.r.choice([-1, -2])}
+            for e in self.evaluations:
+                e.data[t.name] = t.poisoned()
+                e.run([n])
+        kinds = ["reduce_max", "reduce_min"] + (["argmax", "argmin"] * 2 if "arg" in self.features else [])
+        return self.g_reduce(n, self.r.choice(kinds))
+
+    def g_reduce(self, n: Node | None = None, kind: str = "") -> Node:
+        n = n if kind else self.calm(n or self.pick("f32 i32"))
         d = self.dim(n)
-        kinds = ["sum", "sum", "reduce_max", "reduce_min"]
+        kinds = ["sum", "sum", "reduce_max", "reduce_max", "reduce_min"]
         if "mean" in self.features and n.dtype == "f32":
             kinds.append("mean8")
         if "arg" in self.features:
             kinds += ["argmax", "argmin"]
         if "last" in self.features:
             kinds.append("reduce_last")
-        kind = self.r.choice(kinds)
+        kind = kind or self.r.choice(kinds)
         if kind == "mean8":
             n = self.calm(n, 200)
         dtype = "i32" if kind[:3] == "arg" else n.dtype
@@ -963,9 +1093,9 @@ class Generator:
         return self.calm(self.add(kind, [n.id], n.dtype, n.shape, d=self.dim(n)))
 
     def g_user(self) -> Node:
-        n = self.calm(self.pick("f32 i32"), 100)
+        n = self.calm(self.pick(), 100)
         d = self.dim(n)
-        f = self.r.choice(["opening", "latest", "adding", "linear"])
+        f = self.r.choice(["opening", "latest", "adding", "linear"] if n.dtype != "bool" else ["opening", "latest", "either"])
         scan = "scan" in self.features and self.chance(0.6)
         args, i = [n.id], 0
         if f == "linear":
@@ -988,11 +1118,106 @@ class Generator:
         b = self.calm(self.r.choice(known), 64) if known and self.chance(0.5) else self.load((k, self.r.choice([1, 4, 8, 16, 32])), a.dtype)
         return self.calm(self.add("dot", [a.id, b.id], a.dtype, (a.shape[0], b.shape[1])))
 
+    def g_batch(self) -> Node:
+        n, m, k = self.r.choice([1, 2, 4]), self.r.choice([1, 8, 16]), self.r.choice([4, 7, 16])
+        a = self.calm(self.load((n, m, k), "f32"), 64)
+        b = self.calm(self.load((n, k, self.r.choice([4, 8])), "f32"), 64)
+        return self.calm(self.add("dot", [a.id, b.id], "f32", (n, m, b.shape[2])))
+
+    def g_pipe(self) -> Node:
+        """A product over the tiles of a run-time length, through shared memory."""
+        dtype = self.r.choice(["f16", "f16", "f32"])
+        m, n, step = self.r.choice([16, 32, 64]), self.r.choice([16, 32, 64]), self.r.choice([16, 32])
+        most = self.r.choice([0, 16, 33, 40, 64])
+        k = self.number_of(most)
+        me = self.n
+        at: dict[str, Any] = {"k": k, "step": step, "stages": self.r.choice([1, 2, 3]), "space": self.r.choice([": shared", ": shared", ""])}
+        for e in self.evaluations:
+            e.env[f"k{me}"] = 0
+        for which, rows in (("", m), ("2", n)):
+            t = self.tensor(dtype, 2, (rows, max(most, 1)), (-3, 3))
+            if dtype == "f16" and self.chance(0.5):  # rows of whole 16 bytes
+                t.size[1] = -(-t.size[1] // 8) * 8
+                t.named[1] = self.chance(0.3)
+                t.pad = 0
+                t.keep[1] = (0, t.size[1])
+            dims = [
+                {"start": self.start(rows, t.size[0], 1) if self.chance(0.5) else {"": 0}, "extent": rows, "step": 1},
+                {"start": {f"k{me}": 1, "": self.r.choice([0, 0, 0, -3])}, "extent": step, "step": 1},
+            ]
+            if "below" in self.features:
+                for d in (0, 1):
+                    if self.chance(0.5):
+                        hi = self.r.choice([t.size[d] // 2, self.r.randint(0, max(t.size[d], 1)), t.size[d] + 1])
+                        dims[d]["hi"] = self.number_of(hi)
+                        t.keep[d] = (0, min(t.size[d], max(hi, 0)))
+            for e in self.evaluations:
+                e.data[t.name] = t.poisoned()
+            at["tensor" + which], at["dims" + which] = t.name, dims
+        return self.calm(self.add("pipe", [], "f32", (m, n), **at))
+
+    def g_pair(self) -> Node:
+        n, m = self.r.choice([4, 8]), self.r.choice([4, 8, 16])
+        t = self.tensor("f32", 2, (8, 8), (-9, 9))
+        t.pad = 0
+        kept, self.infinite = self.infinite, False
+        one = self.chance(0.5)
+        i = self.load((m,) if one else (n, 1), "i32", (-1, t.size[0] + 1))
+        j = self.load((m,), "i32", (-1, t.size[1] + 1))
+        self.infinite = kept
+        return self.add("gather2", [i.id, j.id], "f32", (m,) if one else (n, m), tensor=t.name)
+
+    def g_pick(self) -> Node | None:
+        """x[k, :] with a run-time k."""
+        n = self.pick("f32 i32", least=2)
+        if len(n.shape) < 2:
+            return None
+        d = self.dim(n)
+        k = self.r.randrange(n.shape[d])
+        pick = {self.scalar(k): 1}
+        return self.add("part", [n.id], n.dtype, n.shape[:d] + n.shape[d + 1 :], picked=d, pick=pick, dims=[(0, None if e == d else s) for e, s in enumerate(n.shape)])
+
+    def g_assign(self) -> Node:
+        n = self.pick("f32 i32")
+        dims = [self.part_of(s) for s in n.shape]
+        x = self.load(tuple(k for _, k in dims), n.dtype)
+        return self.add("parts", [n.id, x.id], n.dtype, n.shape, based=True, register=True, dims=[dims])
+
+    def part_of(self, s: int) -> tuple[int, int]:
+        k = self.r.choice([1, s, s, max(1, s // 2)])
+        return self.r.randint(0, s - k), k
+
+    def g_old(self) -> Node | None:
+        x = self.calm(self.pick("f32 i32"))
+        if any(not np.isfinite(e.tile[x.id].x.data).all() for e in self.evaluations):
+            return None
+        t = self.tensor(x.dtype, len(x.shape), x.shape, (-9, 9))
+        t.written, t.pad = True, 0
+        dims = [{"start": self.start(n, t.size[d], 1), "extent": n, "step": 1} for d, n in enumerate(x.shape)]
+        args = [x.id]
+        if self.chance(0.5):
+            k = x.shape[0]
+            i = self.add("iota", [], "i32", (k,), d=0)
+            i = self.add("+", [i.id], "i32", (k,), v=self.r.choice([-2, 0, 3]))
+            if self.chance(0.6):
+                m = self.plain((k,))
+                i = self.add("+", [i.id, m.id], "i32", (k,))
+            args.append(i.id)
+            dims[0]["start"] = {"": 0}
+        return self.add("old", args, x.dtype, x.shape, tensor=t.name, dims=dims)
+
+    def plain(self, shape: tuple[int, ...]) -> Node:
+        """Zeros, some of them not there."""
+        return self.load(shape, "i32", (0, 0))
+
     def index(self, n: int, rank: int | None = None) -> Node:
         """An index tile into n places, a few of them outside; masked entries if it is loaded."""
         shape = (self.r.choice([4, 8, 16, 33]),) if rank == 1 or self.chance(0.8) else (4, 8)
         if self.chance(0.8):
-            return self.load(shape, "i32", (-1, n + 1))
+            infinite, self.infinite = self.infinite, False
+            found = self.load(shape, "i32", (-1, n + 1))
+            self.infinite = infinite
+            return found
         i = self.add("iota", [], "i32", shape, d=self.r.randrange(len(shape)))
         return self.add("+", [i.id], "i32", shape, v=self.r.choice([-2, 0, 3]))
 
@@ -1086,10 +1311,16 @@ class Generator:
         n = self.calm(self.pick("f32 i32"), 200)
         if n.op == "iota":
             return None
+        turns = self.r.choice([0, 1, 3, 3])
+        args, by = [n.id], []
+        if "iftile" in self.features and self.chance(0.1):
+            m = self.pick("i32")
+            m = self.add("clamp", [m.id], "i32", m.shape, lo=0, hi=3)
+            by = [self.r.randrange(k) for k in m.shape]
+            args.append(m.id)
+        count = {self.scalar(turns): 1} if self.chance(0.8) else {"": turns}
         me, carried = self.n, self.n + 1
         self.n += 2
-        turns = self.r.choice([0, 1, 3, 3])
-        count = {self.scalar(turns): 1} if self.chance(0.8) else {"": turns}
         body: list[Node] = [Node(carried, "carried", [], {}, n.dtype, n.shape)]
         for e in self.evaluations:
             e.env[f"t{me}"] = 0
@@ -1100,7 +1331,7 @@ class Generator:
         y = self.settle(body[1:], n, body[0])
         self.scopes.pop()
         self.counters.pop()
-        node = Node(me, "loop", [n.id], {"turns": count, "body": body, "carried": carried, "y": y.id}, n.dtype, n.shape)
+        node = Node(me, "loop", args, {"turns": count, "by": by, "body": body, "carried": carried, "y": y.id}, n.dtype, n.shape)
         return self.append(node)
 
     def append(self, node: Node) -> Node:
@@ -1157,6 +1388,18 @@ class Generator:
         if len(known) > 3 and self.chance(0.3):
             p.sinks.append(Sink("store", self.r.choice(known[:-1]).id))
         values = [n for n in known if n.dtype in ("f32", "i32") and np.prod(n.shape) <= 1024 and self.magnitude(n) <= 1000 and not self.has_extremes(n)]
+        if "storeat" in self.features and "store" in self.features and values and self.chance(0.25) and p.blocks == 1:
+            n = self.r.choice(values)
+            if all(np.isfinite(e.tile[n.id].x.data).all() for e in self.evaluations):
+                size = [self.r.choice([max(1, k - 1), k, k + 2, 7]) for k in n.shape]
+                dims = [{"start": self.start(k, s, 1), "extent": k, "step": 1} for k, s in zip(n.shape, size, strict=True)]
+                for d, s in zip(dims, size, strict=True):
+                    if self.chance(0.15) and "steps" in self.features:
+                        d["step"] = 2
+                    if "below" in self.features and self.chance(0.4):
+                        d["hi"] = self.number_of(self.r.choice([0, s // 2, s, s + 2]))
+                how = self.r.choice(["=", "=", "+=", "atomic"])
+                p.sinks.append(Sink("storeat", n.id, -1, dims, size, how))
         for kind in ("scatter", "atomic"):
             if kind in self.features and values and self.chance(0.12) and p.blocks == 1:
                 try:
@@ -1174,9 +1417,10 @@ class Generator:
             i = self.add("iota", [], "i32", (k,), d=0)
             i = self.add("+", [i.id], "i32", (k,), v=self.r.choice([-2, 0, 3]))
             if self.chance(0.6):
-                m = self.load((k,), "i32", (0, 0))
+                m = self.plain((k,))
                 i = self.add("+", [i.id, m.id], "i32", (k,))
         else:
+            self.infinite = False
             i = self.load((k,), "i32", (-1, ROWS))
         self.p.sinks.append(Sink(kind, n.id, i.id))
 
@@ -1208,9 +1452,13 @@ def prune(p: Program) -> bool:
 
     walk(p.nodes)
     words = Text(p).source()
-    used = {n.at["tensor"] for n in p.every() if "tensor" in n.at} | {n.at["cond"][1] for n in p.every() if n.op == "if" and n.at["cond"][0] == "tensor"}
-    p.tensors[:] = [t for t in p.tensors if t.name in used]
     body = words[words.index("grid(") :]
+    for s in list(p.lets):
+        if len(re.findall(rf"\b{s}\b", body)) < 2:
+            del p.lets[s]
+    used = {tensor for tensor, _ in p.lets.values()}
+    used |= {n.at[k] for n in p.every() for k in ("tensor", "tensor2") if k in n.at} | {n.at["cond"][1] for n in p.every() if n.op == "if" and n.at["cond"][0] == "tensor"}
+    p.tensors[:] = [t for t in p.tensors if t.name in used]
     for s in list(p.scalars):
         if not re.search(rf"\b{s}\b", body):
             del p.scalars[s]
