@@ -1,0 +1,16 @@
+#!/bin/sh
+# Missing elements: random programs on tiles that reach past the ends of their tensors, compared with numpy.ma
+# (test/masks/oracle.py): 200 (QUICK=1: 40) in the tile interpreter, a tenth of them on the simulator. FIRST (1) is the
+# first seed, NIGHTLY another number of programs, FEATURES what the programs have: those that the compiler has by the law.
+. test/script.sh
+. test/python/package.sh
+first=${FIRST:-1}
+count=${NIGHTLY:-$([ -z "${QUICK:-}" ] && echo 200 || echo 40)}
+features=${FEATURES:-base,reduce,slice,scan,user,index,mean,arg,last,where,strides,blocks,steps}
+"$python" "$here/oracle.py" "$count" --first "$first" --features "$features" --shrink 1 >"$dir/log" 2>&1 || fail "$(cat "$dir/log")"
+tail -n 1 "$dir/log"
+for arch in sm_80 sm_90a; do
+	! archs | grep -qx "$arch" || "$python" "$here/oracle.py" $((count / 10)) --first "$first" --features "$features" --exec sim \
+		--arch "$arch" --candidates 3 --prove --shrink 1 >"$dir/log" 2>&1 || fail "$arch: $(cat "$dir/log")"
+done
+exit $bad
