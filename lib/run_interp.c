@@ -58,34 +58,22 @@ bounds_unknown(const TileJob *j)
 	}
 }
 
-/* Parses the IR again; IR straight from the front end has no masks yet. */
-static Kernel *
-ir_again(TileJob *j)
-{
-	Kernel *k = NULL;
-
-	if (unit_read(&j->unit, j->m->src, j->m->len))
-		for (int i = 0; i < j->unit.nkernel && !k; i++)
-			k = strcmp(j->unit.kernel[i]->name, j->mk->name) == 0 ? j->unit.kernel[i] : NULL;
-	if (k && (!k->after || strcmp(k->after, "parse") == 0)) {
-		pass_mark_reductions(k);
-		pass_mask_bounds(k);
-	}
-	return j->diag.nerror ? NULL : k;
-}
-
+/* Reads the kernel again: as IR, or by parsing the program. */
 static Kernel *
 kernel_again(TileJob *j)
 {
-	Unit *u = &j->unit;
+	Unit *u = NEW(&j->arena, Unit);
+	Kernel *k = NULL;
 
-	if (j->m->ir)
-		return ir_again(j);
-	if (!unit_parse(u, j->m->def, j->m->ndef, j->mk->name) || u->nkernel != 1)
-		return NULL;
-	pass_mark_reductions(u->kernel[0]);
-	pass_mask_bounds(u->kernel[0]);
-	return j->diag.nerror ? NULL : u->kernel[0];
+	*u = j->unit;
+	if (!j->m->ir)
+		return unit_parse(u, j->m->def, j->m->ndef, j->mk->name) && u->nkernel == 1 && !j->diag.nerror
+		               ? u->kernel[0]
+		               : NULL;
+	if (unit_read(u, j->m->src, j->m->len))
+		for (int i = 0; i < u->nkernel && !k; i++)
+			k = strcmp(u->kernel[i]->name, j->mk->name) == 0 ? u->kernel[i] : NULL;
+	return j->diag.nerror ? NULL : k;
 }
 
 static int
@@ -134,6 +122,18 @@ end_sums(const TileJob *j, const Kernel *k, const InterpArg *arg)
 		}
 		n += BOUND_SUMS;
 	}
+}
+
+static InterpArg *
+interp_args_plain(TileJob *j)
+{
+	InterpArg *a = NEWN(&j->arena, InterpArg, j->mk->nparam + 1);
+
+	for (int i = 0; i < j->mk->nparam; i++)
+		a[i] = (InterpArg){ j->arg[i].ptr,
+			            j->mk->param[i].kind == HEXC_POINTER ? arg_count(&j->mk->param[i], &j->arg[i]) : 0,
+			            j->arg[i].i, j->arg[i].f };
+	return a;
 }
 
 /* Builds the arguments, followed by those that bound_kernel adds for each written tensor. */
@@ -192,15 +192,54 @@ show_value(void *user, const Op *o, int64_t block, const Type *type, int64_t n, 
 	j->value(j->user, &x);
 }
 
+/* Computes the bounds of all elements from the kernel with masks, in which nothing depends on elements outside of
+ * tensors. The kernel itself runs without them, by the rules of missing elements, and computes the values; if it has
+ * none to mask, one run does both (*whole). Returns false if the run has failed. */
+static bool
+run_bounds(TileJob *j, const InterpOpt *opt, bool *whole)
+{
+	Kernel *k = kernel_again(j), *twin;
+	InterpOpt quiet = *opt;
+	InterpArg *args;
+	int n = 0;
+
+	if (!k)
+		return false;
+	pass_mark_reductions(k);
+	*whole = !pass_mask_bounds(k);
+	twin = j->diag.nerror ? NULL : bound_kernel(k, &j->ops);
+	if (!twin) {
+		*whole = false;
+		bounds_unknown(j);
+		return !j->diag.nerror;
+	}
+	args = interp_args(j, k, &n);
+	for (int i = 0; i < j->mk->nparam && !*whole; i++) {
+		size_t bytes = (size_t)j->arg[i].bytes;
+
+		if (j->mk->param[i].kind != HEXC_POINTER || !j->mk->param[i].written)
+			continue;
+		args[i].data = arena_alloc(&j->arena, bytes + 8);
+		memcpy(args[i].data, j->arg[i].ptr, bytes);
+	}
+	if (!*whole) {
+		quiet.print = NULL;
+		quiet.value = NULL;
+	}
+	j->code = interp_result(interp_run(twin, args, n, *whole ? opt : &quiet));
+	if (j->code == HEXC_OK)
+		end_sums(j, k, args);
+	return j->code == HEXC_OK;
+}
+
 /* Runs under arena_protect. */
 static void
 run_tile(void *user)
 {
 	TileJob *j = user;
 	InterpOpt opt;
-	InterpArg *args;
-	Kernel *k = kernel_again(j), *twin = NULL;
-	int n = 0;
+	Kernel *k = kernel_again(j);
+	bool whole = false;
 
 	memset(&opt, 0, sizeof opt);
 	opt.max_ops = j->max_steps;
@@ -214,16 +253,10 @@ run_tile(void *user)
 	j->code = HEXC_E_INTERNAL;
 	if (!k)
 		return;
-	if (wants_bounds(j)) {
-		twin = bound_kernel(k, &j->ops);
-		if (!twin)
-			bounds_unknown(j);
-	}
-	args = interp_args(j, k, &n);
-	j->code = interp_result(twin ? interp_run(twin, args, n, &opt)
-	                             : interp_run(k, args, j->mk->nparam, &opt));
-	if (twin && j->code == HEXC_OK)
-		end_sums(j, k, args);
+	if (wants_bounds(j) && !run_bounds(j, &opt, &whole))
+		return;
+	if (!whole)
+		j->code = interp_result(interp_run(k, interp_args_plain(j), j->mk->nparam, &opt));
 	if (j->cell[BOUND_DOUBT] > 0)
 		bounds_unknown(j);
 }
@@ -290,7 +323,8 @@ default_memory(const TileJob *j)
 	for (int i = 0; i < j->mk->nparam; i++)
 		if (j->mk->param[i].kind == HEXC_POINTER && j->mk->param[i].written)
 			most += sizeof(double) * (1 + BOUND_SUMS) *
-			        (size_t)arg_count(&j->mk->param[i], &j->arg[i]);
+			                (size_t)arg_count(&j->mk->param[i], &j->arg[i]) +
+			        (size_t)j->arg[i].bytes;
 	return most;
 }
 

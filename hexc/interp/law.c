@@ -226,15 +226,47 @@ LAW(mask)
 	return ok;
 }
 
+/* Conditions of a gathered tile that do not name its last dim, in which the indices select. */
+static void
+add_table_conditions(Interp *it, Missing *r, const Op *o, const Missing *m)
+{
+	const Type *x = &lookup_table(o)->type, *t = &o->out[0]->type;
+	int last = x->rank - 1;
+
+	for (int c = 0; m && c < m->count; c++) {
+		unsigned dims = 0;
+		uint8_t *there;
+
+		if (m->dims[c] >> last & 1)
+			continue;
+		for (int d = 0; d < last; d++)
+			if (x->shape[d] == t->shape[d])
+				dims |= m->dims[c] & 1u << d;
+		there = set_add(it, r, dims);
+		for (int64_t j = 0; j < r->n; j++) {
+			int64_t at[DIM_MAX], n = 0;
+
+			type_coord(t, j, at);
+			for (int d = 0; d < last; d++)
+				n = n * x->shape[d] + (x->shape[d] == 1 ? 0 : at[d]);
+			there[j] = m->there[c][n * x->shape[last]];
+		}
+		set_settle(r);
+	}
+}
+
 /* Elements of a table that do not exist are read as 0. */
 LAW(lookup)
 {
 	Filled table = filled(it, lookup_table(o), 0, 0), index = filled(it, lookup_index(o), 0, 0);
+	InterpValue *r = slot_of(it, o->out[0]);
 	bool ok = eval(it, o);
 
 	restore(table);
 	restore(index);
-	law_copy(it, slot_of(it, o->out[0]), slot_of(it, lookup_index(o)));
+	law_copy(it, r, slot_of(it, lookup_index(o)));
+	if (o->code == O_gather)
+		add_table_conditions(it, set_of(it, r, r->n), o, table.slot->missing);
 	return ok;
 }
 
@@ -715,6 +747,8 @@ add_shared_conditions(Interp *it, Missing *r, const View *v, const Type *t, Inte
 
 			root_place(it, v, t, j, at);
 			for (int d = 0; d < v->root_rank; d++) {
+				if (v->index[d] && !(names >> d & 1))
+					at[d] = 0;
 				in = in && at[d] >= 0 && at[d] < v->shape[d];
 				n = n * v->shape[d] + at[d];
 			}
@@ -789,7 +823,7 @@ write_shared_conditions(Interp *it, const Val *to, const View *v, const Type *t,
 		s->missing->n = s->n;
 	}
 	all = s->missing;
-	if (n == s->n && v->root_rank == s->rank && v->gather < 0) {
+	if (n == s->n && v->root_rank == s->rank && v->gather < 0 && part_known(to)) {
 		if (is_full(m))
 			set_clear(all);
 		else

@@ -373,6 +373,26 @@ plain_choice(Lower *l, const Expr *e, const Operand *o)
 	return r;
 }
 
+/* Is the condition inside(x), or does it join that with others? */
+static bool
+asks_inside(const Val *cond, const Val *x)
+{
+	const Op *o = cond->def;
+
+	if (o && o->code == O_and)
+		return asks_inside(elt_lhs(o), x) || asks_inside(elt_rhs(o), x);
+	return o && o->code == O_inside && op_source(o) == x;
+}
+
+/* where(inside(x) && .., x, y) is there everywhere that y is: it selects no missing element of x. */
+static LoweredValue
+filled_operand(Lower *l, Src src, const Operand *cond, const Operand *x)
+{
+	if (x->v.kind != VK_val || x->v.v->type.space != S_reg || !asks_inside(cond->v.v, x->v.v))
+		return x->v;
+	return value_of(lower_unmask(l, src, x->v.v));
+}
+
 static LoweredValue
 lower_where(Lower *l, const Expr *e)
 {
@@ -395,6 +415,7 @@ lower_where(Lower *l, const Expr *e)
 		                   : "");
 		return value_none();
 	}
+	o[1].v = filled_operand(l, e->src, &o[0], &o[1]);
 	if (o[1].v.kind == VK_bool || o[2].v.kind == VK_bool) {
 		lower_select(l, e, o, D_bool, &r);
 		return r;

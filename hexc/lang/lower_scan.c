@@ -63,7 +63,9 @@ lower_shift(Lower *l, const Expr *e)
 		if (!value_is_const(&in) || !check_fits(l, &in, x.v.v->type.dtype, e->arg[3]->src))
 			return value_none();
 	}
-	return n ? shifted(l, e->src, x.v, dim, n, &in) : x.v;
+	if (!n)
+		return x.v;
+	return value_of(lower_as_far(l, e, shifted(l, e->src, x.v, dim, n, &in).v, x.v.v, -1));
 }
 
 /* ---- of a function --------------------------------------------------------------------------------- */

@@ -261,13 +261,47 @@ edge_sparse_expand(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
+/* The conditions that name dim d. */
+static TileBounds
+bounds_along(const TileBounds *e, int d)
+{
+	TileBounds r = { .zero = 0 };
+
+	r.at[d] = e->at[d];
+	r.from[d] = e->from[d];
+	for (int i = 0; i < e->nmore; i++)
+		if (e->more[i].dims >> d & 1)
+			r.more[r.nmore++] = e->more[i];
+	return r;
+}
+
 /* The result has the bounds of the indices; index 0, out of bounds, may select any value. */
 void
 edge_lookup(Bounds *b, Op *o)
 {
-	TileBounds e = *edge_of(b, lookup_index(o));
+	TileBounds e = *edge_of(b, lookup_index(o)), table = *edge_of(b, lookup_table(o)), along;
+	const Type *x = &lookup_table(o)->type, *t = &o->out[0]->type;
+	int last = x->rank - 1;
 
 	no_zeros(&e);
+	if (o->code == O_gather && bounds_known(&table)) {
+		along = bounds_along(&table, last);
+		o->in[IN_lookup_table] = mask_all(b, o, lookup_table(o), &along, 0, 0);
+		for (int d = 0; d < last; d++) {
+			MaskCond c = cond_of_range(&table, d);
+
+			c.zero = c.finite = false;
+			if (c.lo || c.hi)
+				cond_add(b, o, &e, t, cond_placed(o, &c, x, t, 0));
+		}
+		for (int i = 0; i < table.nmore; i++) {
+			MaskCond c = table.more[i];
+
+			c.zero = c.finite = false;
+			if (!(c.dims >> last & 1))
+				cond_add(b, o, &e, t, cond_placed(o, &c, x, t, 0));
+		}
+	}
 	edge_set(b, o->out[0], &e);
 }
 
@@ -660,20 +694,6 @@ edge_fill(Bounds *b, Op *o)
 	if (IMM(o, ahead))
 		e = bounds_ahead(&e, (int)IMM(o, ahead) - 1);
 	resolved(b, o, mask_all(b, o, op_source(o), &e, flt ? o->fimm : 0, flt ? 0 : IMM(o, fill)));
-}
-
-/* The conditions that name dim d. */
-static TileBounds
-bounds_along(const TileBounds *e, int d)
-{
-	TileBounds r = { .zero = 0 };
-
-	r.at[d] = e->at[d];
-	r.from[d] = e->from[d];
-	for (int i = 0; i < e->nmore; i++)
-		if (e->more[i].dims >> d & 1)
-			r.more[r.nmore++] = e->more[i];
-	return r;
 }
 
 /* Sum along d of 1 where x is true and 0 elsewhere. */
