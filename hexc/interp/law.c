@@ -889,8 +889,17 @@ LAW(store)
 	it->left_out = NULL;
 	if (v->shared && !IMM(o, update))
 		write_shared_conditions(it, to, v, &to->type, m);
-	if (found)
+	if (found && v->param) { /* no old value where nothing is done */
+		Missing old = { .n = x->n };
+
+		read_conditions(it, &old, v, &to->type, x);
+		for (int c = 0; m && c < m->count; c++)
+			memcpy(set_add(it, &old, m->dims[c]), m->there[c], (size_t)old.n);
+		m = &old;
 		write_shared_conditions(it, found, slot_of(it, found)->view, &found->type, m);
+	} else if (found) {
+		write_shared_conditions(it, found, slot_of(it, found)->view, &found->type, m);
+	}
 	return ok;
 }
 

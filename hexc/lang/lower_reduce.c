@@ -80,10 +80,12 @@ lower_as_far(Lower *l, const Expr *e, Val *v, Val *x, int reduced)
 	Val *in[3] = { NULL, v, x };
 
 	if (reduced >= 0) {
-		in[2] = lower_put_slice(l, e->src, x, reduced, 0, 1);
+		in[2] = x;
+		t = type_free(x->type);
 		t.dtype = dtype_is_float(x->type.dtype) ? D_f32 : D_i32;
 		if (x->type.dtype != t.dtype)
 			in[2] = put1(l, O_cast, e->src, in[2], t);
+		t = type_free(v->type);
 		in[2] = lower_put_reduce(l, e, O_reduce_max, in[2], reduced);
 	}
 	t.dtype = v->type.dtype;

@@ -444,8 +444,7 @@ static void
 all_as_far(Lower *l, ScanLowering *s, bool one)
 {
 	for (int i = 0; i < s->n; i++)
-		for (int j = 0; j < s->n; j++)
-			s->v[i].v = lower_as_far(l, s->e, s->v[i].v, s->of[j], one ? s->dim : -1);
+		s->v[i].v = lower_as_far(l, s->e, s->v[i].v, s->all, one ? s->dim : -1);
 }
 
 /* Starts with elements that are all in bounds. Those in front of the first one are the neutral value of an
@@ -470,11 +469,11 @@ start(Lower *l, ScanLowering *s)
 			else
 				IMM_SET(s->v[i].v->def, fill, s->before.i);
 		}
+	s->all = all;
 	if (!s->fn)
 		return;
 	s->first = lower_inside_end(l, s->e->src, O_inside_first, all, s->dim);
 	s->end = lower_inside_end(l, s->e->src, O_inside_end, all, s->dim);
-	s->all = all;
 }
 
 static bool

@@ -3,6 +3,7 @@
 #include "hexc/pass/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
+#include "hexc/ir/memory_effects.h"
 #include "hexc/ir/sparse.h"
 #include <math.h>
 
@@ -555,6 +556,20 @@ edge_store(Bounds *b, Op *o)
 	static const TileBounds all;
 	TileBounds e = *edge_of(b, store_value(o));
 
+	if (access_found(o)) { /* no old value where nothing is done */
+		TileBounds old = store_dest(o)->type.space == S_global ? edges_of_memory(b, o, store_dest(o))
+		                                                      : (TileBounds){ .zero = 0 };
+
+		for (int d = 0; d < store_value(o)->type.rank; d++) {
+			MaskCond c = cond_of_range(&e, d);
+
+			cond_add(b, o, &old, &store_value(o)->type, c);
+		}
+		for (int i = 0; i < e.nmore; i++)
+			cond_add(b, o, &old, &store_value(o)->type, e.more[i]);
+		no_zeros(&old);
+		edge_set(b, view_root(access_found(o)), &old);
+	}
 	if (store_dest(o)->type.space != S_shared || IMM(o, update))
 		return;
 	if (written(b, o, store_dest(o), &e))
