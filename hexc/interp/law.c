@@ -990,6 +990,15 @@ LAW(inside_end)
 			first = at < first ? at : first;
 			end = at + 1 > end ? at + 1 : end;
 		}
+	for (int64_t j = 0; j < type_size(x); j++) {
+		int64_t at = j / inner % extent;
+
+		if (at >= first && at < end && !exists_along(m, d, j))
+			return interp_error(it, INTERP_E_FAULT, o,
+			                    "along dimension %d, which elements are in bounds differs from line to "
+			                    "line: elements cannot be taken in order; use `fill(x, value)` first",
+			                    d);
+	}
 	slot_of(it, o->out[0])->i[0] = o->code == O_inside_end ? end : first;
 	return true;
 }

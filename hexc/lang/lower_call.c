@@ -373,6 +373,16 @@ plain_choice(Lower *l, const Expr *e, const Operand *o)
 	return r;
 }
 
+/* Are they one value, or both loaded from one shared tile in the same expression? */
+static bool
+same_tile(const Val *x, const Val *y)
+{
+	if (x == y)
+		return true;
+	return x->def && y->def && x->def->code == O_load && y->def->code == O_load &&
+	       load_source(x->def) == load_source(y->def);
+}
+
 /* Is the condition inside(x), or does it join that with others? */
 static bool
 asks_inside(const Val *cond, const Val *x)
@@ -381,7 +391,7 @@ asks_inside(const Val *cond, const Val *x)
 
 	if (o && o->code == O_and)
 		return asks_inside(elt_lhs(o), x) || asks_inside(elt_rhs(o), x);
-	return o && o->code == O_inside && op_source(o) == x;
+	return o && o->code == O_inside && same_tile(op_source(o), x);
 }
 
 /* where(inside(x) && .., x, y) is there everywhere that y is: it selects no missing element of x. */

@@ -789,8 +789,11 @@ edge_inside_end(Bounds *b, Op *o)
 	TileBounds e = bounds_along(edge_of(b, op_source(o)), d);
 	int64_t n = op_source(o)->type.shape[d];
 	Val *x = ir_const(o->parent, o, o->code == O_inside_end ? n : 0);
+	bool tied = false;
 
-	if (e.nmore)
+	for (int i = 0; i < e.nmore; i++)
+		tied = tied || cond_varies(&e.more[i], d);
+	if (tied)
 		diag_error(b->k->unit->diag, o->src,
 		           "along dimension %d, which elements are in bounds differs from line to line: elements "
 		           "cannot be taken in order; use `fill(x, value)` first",
