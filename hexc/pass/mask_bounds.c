@@ -90,15 +90,6 @@ start_of(const Val *v, int d, Op *at, int *root_dim, int64_t *step)
 	return sum;
 }
 
-/* Maps dim rd of v's base to its root, if the base is a reshape of a shared tile; -1: no single dim. */
-static int
-alias_dim(const Val *v, int rd)
-{
-	for (v = view_base(v); rd >= 0 && val_is_alias(v); v = op_source(v->def))
-		rd = reshape_source(&op_source(v->def)->type, &v->type, rd);
-	return rd;
-}
-
 /* Converts x elements of the root to the view's stride, rounded up. A negative x gives some number below
  * 1. */
 static Val *
@@ -140,13 +131,7 @@ edge_of_indices(Bounds *b, Op *o, const Op *view, TileBounds *e)
 
 			if (!of.at[d] && !of.from[d])
 				continue;
-			if (x->type.shape[d] == t->shape[g + d]) {
-				e->at[g + d] = e->at[g + d] ? e->at[g + d] : of.at[d];
-				e->from[g + d] = e->from[g + d] ? e->from[g + d] : of.from[d];
-				continue;
-			}
-			c.dims = 0;
-			c.coef[d] = 0;
+			c = cond_placed(o, &c, &x->type, t, g);
 			c.zero = zero;
 			c.finite = true;
 			cond_add(b, o, e, t, c);
@@ -182,46 +167,67 @@ tile_of_view(Op *o, const Op *view, const MaskCond *c, MaskCond *to)
 	return true;
 }
 
-/* Adds the conditions of a view of shared memory whose source has those of e. A gathered element that does not
- * exist is 0, and exists. */
+/* Writes zeros to elements of the shared tile that do not satisfy c: a gathered element that does not exist is 0, and
+ * exists. Copies have written them. */
+static void
+zero_in_memory(Bounds *b, const Val *root, const MaskCond *c)
+{
+	Op *by = root->id < b->nwriter ? b->writer[root->id] : NULL;
+
+	if (by && !c->zero)
+		by->in[IN_store_value] = cond_mask(b, by, store_value(by), c, 0, 0);
+}
+
+/* The condition c of a view's source in terms of the view; false: it is none there. */
+static bool
+cond_of_view(Bounds *b, Op *o, const Op *view, MaskCond c, MaskCond *to)
+{
+	const Type *x = &view_source(view)->type;
+
+	*to = (MaskCond){ .zero = c.zero, .finite = c.finite };
+	for (int d = 0; d < x->rank; d++)
+		if (c.dims >> d & 1 && view_gathers(view, d)) {
+			if (view_source(view)->def && view_source(view)->def->code == O_alloc)
+				zero_in_memory(b, view_source(view), &c);
+			return false;
+		}
+	for (int d = 0; d < x->rank; d++) {
+		int r = view_result_dim(view, d);
+		Val *by;
+
+		if (c.dims >> d & 1 && r >= 0)
+			to->dims |= 1u << r;
+		if (c.tile || !c.coef[d])
+			continue;
+		by = ir_bin(o->parent, o, O_mul, view_start(view, d), ir_const(o->parent, o, c.coef[d]));
+		c.lo = c.lo ? ir_bin(o->parent, o, O_sub, c.lo, by) : NULL;
+		c.hi = c.hi ? ir_bin(o->parent, o, O_sub, c.hi, by) : NULL;
+		if (r >= 0)
+			to->coef[r] = c.coef[d] * view_step(view, d);
+	}
+	if (c.tile && !tile_of_view(o, view, &c, to))
+		diag_error(b->k->unit->diag, o->src,
+		           "which elements of the shared tile are out of bounds is known for parts at compile-time "
+		           "positions only; store `fill(x, 0)` to the tile");
+	to->lo = c.lo;
+	to->hi = c.hi;
+	return true;
+}
+
+/* The conditions of a view of shared memory whose source has those of e. */
 static TileBounds
 bounds_of_view(Bounds *b, Op *o, const Op *view, const TileBounds *e)
 {
 	const Type *x = &view_source(view)->type, *t = &view->out[0]->type;
 	TileBounds r = { .zero = ~0u };
+	MaskCond c;
 
-	for (int i = 0; i < x->rank + e->nmore; i++) {
-		MaskCond c = i < x->rank ? cond_of_range(e, i) : e->more[i - x->rank];
-		MaskCond to = { .zero = c.zero, .finite = c.finite };
-		bool gathered = false;
-
-		for (int d = 0; d < x->rank && !c.tile; d++) {
-			int r_d = view_result_dim(view, d);
-			Val *by;
-
-			if (!c.coef[d])
-				continue;
-			gathered = gathered || view_gathers(view, d);
-			if (gathered)
-				break;
-			by = ir_bin(o->parent, o, O_mul, view_start(view, d), ir_const(o->parent, o, c.coef[d]));
-			c.lo = c.lo ? ir_bin(o->parent, o, O_sub, c.lo, by) : NULL;
-			c.hi = c.hi ? ir_bin(o->parent, o, O_sub, c.hi, by) : NULL;
-			if (r_d >= 0)
-				to.coef[r_d] = c.coef[d] * view_step(view, d);
-		}
-		for (int d = 0; d < x->rank; d++)
-			if (c.dims >> d & 1 && view_result_dim(view, d) >= 0)
-				to.dims |= 1u << view_result_dim(view, d);
-		if (c.tile && !tile_of_view(o, view, &c, &to))
-			diag_error(b->k->unit->diag, o->src,
-			           "which elements of the shared tile are out of bounds is known for parts at "
-			           "compile-time positions only; store `fill(x, 0)` to the tile");
-		to.lo = c.lo;
-		to.hi = c.hi;
-		if (!gathered)
-			cond_add(b, o, &r, t, to);
-	}
+	for (int d = 0; d < x->rank; d++)
+		if ((e->at[d] || e->from[d]) && cond_of_view(b, o, view, cond_of_range(e, d), &c))
+			cond_add(b, o, &r, t, c);
+	for (int i = 0; i < e->nmore; i++)
+		if (cond_of_view(b, o, view, e->more[i], &c))
+			cond_add(b, o, &r, t, c);
 	return r;
 }
 
@@ -234,20 +240,12 @@ bounds_of_shared(Bounds *b, Op *o, Val *v)
 	if (!v->def || (v->def->code != O_view && !val_is_alias(v)))
 		return *edge_of(b, v);
 	e = bounds_of_shared(b, o, v->def->in[0]);
-	if (!bounds_known(&e))
-		return e;
-	return v->def->code == O_view ? bounds_of_view(b, o, v->def, &e)
-	                              : bounds_reshaped(b, o, &e, &op_source(v->def)->type, &v->type);
-}
-
-/* Is v a shared tile, or a part of one, with conditions besides ranges of its own dims? */
-static bool
-is_tied(const Bounds *b, Val *v)
-{
-	for (; v->def && (v->def->code == O_view || val_is_alias(v)); v = v->def->in[0])
-		if (v->def->code != O_view)
-			return bounds_known(edge_of(b, view_root(v)));
-	return edge_of(b, v)->nmore > 0;
+	if (v->def->code != O_view)
+		return bounds_reshaped(b, o, &e, &op_source(v->def)->type, &v->type);
+	e = bounds_of_view(b, o, v->def, &e);
+	if (view_gather_dim(v->def) >= 0)
+		edge_of_indices(b, o, v->def, &e);
+	return e;
 }
 
 /* A single index along a dim may be out of bounds: of all elements, or of none. */
@@ -273,42 +271,28 @@ edge_of_single(Bounds *b, Op *o, const Op *view, const Param *p, TileBounds *e)
 TileBounds
 edges_of_memory(Bounds *b, Op *o, Val *v)
 {
-	Val *root = view_root(v), *start, *size, *from;
+	Val *root = view_root(v);
 	const Param *p = val_param(b->k, root);
 	TileBounds e = { .zero = fabs(num_outside(v->type.dtype)) > 0 ? 0 : ~0u, .finite = ~0u };
 
-	if (!p && is_tied(b, v))
+	if (!p)
 		return bounds_of_shared(b, o, v);
-	for (int d = 0; d < v->type.rank; d++) {
+	for (int d = 0; v->def && d < v->type.rank; d++) {
+		Val *start, *size;
 		int64_t step;
 		int rd;
 
-		if (v->def && view_is_gathered(v->def, d))
-			continue;
-		if (p && (!v->def || view_in_bounds(b->k, v->def, d)))
-			continue;
-		if (!p && !bounds_known(edge_of(b, root)))
+		if (view_is_gathered(v->def, d) || view_in_bounds(b->k, v->def, d))
 			continue;
 		start = start_of(v, d, o, &rd, &step);
-		rd = alias_dim(v, rd);
-		if (rd < 0)
-			continue;
-		if (!p && !(edge_of(b, root)->zero >> rd & 1))
-			e.zero &= ~(1u << d);
-		if (!p && !(edge_of(b, root)->finite >> rd & 1))
-			e.finite &= ~(1u << d);
-		size = p ? p->size[rd] : edge_of(b, root)->at[rd];
-		from = p ? NULL : edge_of(b, root)->from[rd];
+		size = p->size[rd];
 		if (size)
 			e.at[d] = in_steps(o, start ? ir_bin(o->parent, o, O_sub, size, start) : size, step);
-		if (p)
-			e.from[d] = first_of(b, o, start, step);
-		else if (from)
-			e.from[d] = start ? ir_bin(o->parent, o, O_sub, from, start) : from;
+		e.from[d] = first_of(b, o, start, step);
 	}
 	if (v->def && v->def->code == O_view && view_gather_dim(v->def) >= 0)
 		edge_of_indices(b, o, v->def, &e);
-	if (p && v->def && view_source(v->def) == root)
+	if (v->def && view_source(v->def) == root)
 		edge_of_single(b, o, v->def, p, &e);
 	return e;
 }

@@ -36,6 +36,8 @@ typedef struct Bounds {
 	TileBounds **edge;     /* by value id */
 	Val **instead;   /* by value id: the masked tile that replaces it; NULL: itself */
 	uint32_t n;      /* entries of both; values created later have none unless set */
+	Op **writer;     /* by value id of a shared tile: the store that wrote all of it; NULL: another op */
+	uint32_t nwriter;
 	Instead *undo;
 	int nundo, undo_cap;
 	bool changed;

@@ -209,7 +209,10 @@ edge_dot(Bounds *b, Op *o)
 
 		if (zero[i] || other)
 			continue;
-		o->in[i] = mask_zero(b, o, o->in[i], n - i, from, k);
+		if (same_bound(o, own[i], k) && same_bound(o, first[i], from))
+			o->in[i] = mask_zero(b, o, o->in[i], n - i, from, k);
+		else /* its other elements may be used elsewhere */
+			o->in[i] = mask_new(b, o, o->in[i], n - i, from, k, 0, 0);
 		zero[i] = true;
 	}
 	for (int i = 0; i < 2; i++)
@@ -530,6 +533,13 @@ written(Bounds *b, Op *o, Val *v, const TileBounds *e)
 
 	if (!root->def || root->def->code != O_alloc)
 		return true;
+	if (root->id >= b->nwriter) {
+		uint32_t n = root->id + root->id / 2 + 64;
+
+		b->writer = arena_grow(b->k->unit->arena, b->writer, b->nwriter, n, sizeof(Op *));
+		b->nwriter = n;
+	}
+	b->writer[root->id] = v == root && o->code == O_store ? o : NULL;
 	if (v == root) {
 		edge_set(b, root, e);
 		return true;
@@ -705,10 +715,14 @@ edge_fill(Bounds *b, Op *o)
 {
 	TileBounds e = *edge_of(b, op_source(o));
 	bool flt = dtype_is_float(o->out[0]->type.dtype);
+	Val *x;
 
 	if (IMM(o, ahead))
 		e = bounds_ahead(&e, (int)IMM(o, ahead) - 1);
-	resolved(b, o, mask_all(b, o, op_source(o), &e, flt ? o->fimm : 0, flt ? 0 : IMM(o, fill)));
+	x = mask_all(b, o, op_source(o), &e, flt ? o->fimm : 0, flt ? 0 : IMM(o, fill));
+	if (x == op_source(o)) /* the same elements, without its bounds */
+		x = op_new(o->parent, o, O_unmask, o->src, 1, &x, 1, &x->type)->out[0];
+	resolved(b, o, x);
 }
 
 /* Sum along d of 1 where x is true and 0 elsewhere. */
