@@ -372,53 +372,7 @@ mask_zero(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound)
 	return c;
 }
 
-/* ---- after loops ------------------------------------------------------------------------------ */
-
-/* Is v, derived from a carried x that is initially 0, zero out of bounds of e along d whenever x is? */
-static bool
-stays_zero(const Bounds *b, const Val *v, const Val *x, const TileBounds *e, int d)
-{
-	const TileBounds *own = edge_of(b, v);
-	const Op *o = v->def;
-
-	if (v == x || (own->at[d] == e->at[d] && own->from[d] == e->from[d] && own->zero >> d & 1))
-		return true;
-	return o && (o->code == O_add || o->code == O_sub) && stays_zero(b, elt_lhs(o), x, e, d) &&
-	       stays_zero(b, elt_rhs(o), x, e, d);
-}
-
-static bool
-is_zero(const Val *v)
-{
-	return v->def && v->def->code == O_const && !(fabs(v->def->fimm) > 0) && IMM(v->def, value) == 0;
-}
-
-/* Sets the bounds of loop results: those of the yielded values that are loop-invariant. */
-static void
-edges_behind(Bounds *b, Op *loop)
-{
-	const Block *body = loop->blk[0];
-
-	for (int i = 0; i < loop->nout; i++) {
-		const Val *last = body->last->in[i];
-		const TileBounds *own = edge_of(b, last);
-		TileBounds e = { .zero = 0 };
-
-		for (int d = 0; d < last->type.rank; d++) {
-			Val *at = own->at[d], *from = own->from[d];
-
-			at = at ? val_outside(loop->parent, loop->next, at, body) : NULL;
-			from = at && from ? val_outside(loop->parent, loop->next, from, body) : NULL;
-			if (!at || (own->from[d] && !from))
-				continue;
-			e.at[d] = at;
-			e.from[d] = from;
-			if (is_zero(for_init(loop, i)) && stays_zero(b, last, body->arg[1 + i], own, d))
-				e.zero |= 1u << d;
-		}
-		edge_set(b, loop->out[i], &e);
-	}
-}
+/* ---- blocks -------------------------------------------------------------------------------------- */
 
 /* Shared tiles that the regions of o write have no known bounds: these differ by iteration, branch or role. */
 static void
@@ -446,6 +400,8 @@ bounds_block(Bounds *b, Block *blk)
 	int mark = b->nundo;
 
 	for (Op *o = blk->first, *next; o; o = next) {
+		CarriedBounds carried;
+
 		next = o->next;
 		for (int i = 0; i < o->nin; i++)
 			while (o->in[i]->id < b->n && b->instead[o->in[i]->id])
@@ -453,13 +409,17 @@ bounds_block(Bounds *b, Block *blk)
 		if (o->code == O_for || o->code == O_roles)
 			forget_written(b, o);
 		rule[o->code](b, o);
+		if (o->code == O_for)
+			o = bounds_into_loop(b, o, &carried);
 		if (op_is(o, F_BOUNDS) && o->code != O_unmask)
 			op_unlink(o);
 		for (int r = 0; r < 2; r++)
 			if (o->blk[r])
 				bounds_block(b, o->blk[r]);
 		if (o->code == O_for)
-			edges_behind(b, o);
+			bounds_behind_loop(b, o, &carried);
+		else if (o->code == O_if && o->nout)
+			o = bounds_behind_if(b, o);
 		forget_written(b, o);
 	}
 	/* masked tiles of this block are not visible outside */
@@ -484,19 +444,47 @@ drop_unmask(Kernel *k)
 			op_unlink(o);
 }
 
+static bool
+carries_tiles(const Kernel *k)
+{
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		for (int i = 0; o->code == O_for && i < o->nout; i++)
+			if (o->out[i]->type.space == S_reg)
+				return true;
+	return false;
+}
+
+static void
+run(Bounds *b, Kernel *k)
+{
+	b->k = k;
+	b->edge = NULL;
+	b->instead = NULL;
+	b->n = b->nwriter = 0;
+	b->writer = NULL;
+	b->nundo = 0;
+	b->changed = b->grew = false;
+	grow(b, k->nval);
+	facts_keep(k);
+	bounds_block(b, k->body);
+	facts_drop(k);
+}
+
 bool
 pass_mask_bounds(Kernel *k)
 {
-	Bounds b;
+	Bounds b = { .k = k };
 
 	if (k->masked)
 		return false;
-	memset(&b, 0, sizeof b);
-	b.k = k;
-	grow(&b, k->nval);
-	facts_keep(k);
-	bounds_block(&b, k->body);
-	facts_drop(k);
+	if (carries_tiles(k))
+		do
+			run(&b, kernel_copy(k));
+		while (b.grew && !k->unit->diag->nerror);
+	if (!k->unit->diag->nerror)
+		run(&b, k);
 	drop_unmask(k);
 	k->masked = true;
 	return b.changed;

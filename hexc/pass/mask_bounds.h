@@ -26,6 +26,27 @@ typedef struct TileBounds {
 	MaskCond more[MASK_CONDS];
 } TileBounds;
 
+/* The form of a condition, without its ends. */
+typedef struct MaskForm {
+	unsigned dims;
+	int64_t coef[DIM_MAX];
+	bool tile, lo, hi; /* a bool tile; else: which ends it has */
+} MaskForm;
+
+/* The forms of all conditions of a tile; ends, fronts: bit d, a range along dim d. */
+typedef struct MaskForms {
+	unsigned ends, fronts;
+	int n;
+	MaskForm form[MASK_CONDS];
+} MaskForms;
+
+/* What a loop carries along with its tiles: their bounds. */
+typedef struct CarriedBounds {
+	MaskForms *forms; /* by carried value of the program; n of them */
+	int n;
+	int *part;        /* by carried value: index of the first carried end */
+} CarriedBounds;
+
 typedef struct Instead {
 	uint32_t id;
 	Val *old;
@@ -40,6 +61,9 @@ typedef struct Bounds {
 	uint32_t nwriter;
 	Instead *undo;
 	int nundo, undo_cap;
+	MaskForms **learned; /* by op id of a loop: forms of its carried tiles, as far as known */
+	uint32_t nlearned;
+	bool grew;           /* a loop needs more forms than it had */
 	bool changed;
 } Bounds;
 
@@ -96,6 +120,14 @@ TileBounds bounds_reduced(Bounds *b, Op *o, const TileBounds *e, int d, const Ty
 Val *bound_tighter(Op *o, OpCode code, Val *x, Val *y);
 /* Clamps an element's index, an i64 scalar, to [0, extent]. */
 Val *bound_clamped(Op *o, Val *x, int64_t extent);
+
+/* mask_carried.c */
+/* Returns the loop that replaces o, with the ends of its carried tiles' bounds; sets the bounds of its arguments. */
+Op *bounds_into_loop(Bounds *b, Op *o, CarriedBounds *c);
+/* Sets the bounds of the loop's results, once its body is done. */
+void bounds_behind_loop(Bounds *b, Op *o, CarriedBounds *c);
+/* Sets those of the results of an `if`; returns the op that replaces it. */
+Op *bounds_behind_if(Bounds *b, Op *o);
 
 /* Rules, column `edge` of ops.def: bounds of the results of o, and masks for its operands. */
 #define OP_EDGE(name, rule) void edge_##rule(Bounds *b, Op *o);

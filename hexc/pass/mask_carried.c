@@ -1,0 +1,367 @@
+/* mask_carried.c - computes the bounds of values that loops carry and branches choose.
+ *
+ * A carried tile has the bounds that each iteration gives it: its conditions get carried ends, scalars that run
+ * along, and bool tiles where a condition is no form. Which forms a loop needs is known only once its body has been
+ * seen, so pass mask_bounds learns them on copies of the kernel until they stay the same. What no use observes is
+ * removed by pass dce. Behind a loop, an end that is the same in all iterations is used as it is. */
+#include "hexc/pass/mask_bounds.h"
+#include "hexc/analysis/value_range.h"
+#include "hexc/ir/dtype_value.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- forms ------------------------------------------------------------------------------------------ */
+
+static bool
+forms_some(const MaskForms *f)
+{
+	return f->ends || f->fronts || f->n;
+}
+
+static void
+forms_add(MaskForms *f, unsigned dims, const int64_t *coef, bool lo, bool hi)
+{
+	for (int i = 0; i < f->n; i++) {
+		MaskForm *m = &f->form[i];
+
+		if (m->dims == dims && m->tile == !coef && (!coef || !memcmp(m->coef, coef, sizeof m->coef))) {
+			m->lo |= lo;
+			m->hi |= hi;
+			return;
+		}
+	}
+	if (f->n == MASK_CONDS) { /* the last one takes in the rest */
+		f->form[MASK_CONDS - 1].tile = true;
+		f->form[MASK_CONDS - 1].dims |= dims;
+		return;
+	}
+	f->form[f->n] = (MaskForm){ .dims = dims, .tile = !coef, .lo = lo, .hi = hi };
+	if (coef)
+		memcpy(f->form[f->n].coef, coef, sizeof f->form[f->n].coef);
+	f->n++;
+}
+
+/* Adds the forms of e's conditions. */
+static void
+forms_of(MaskForms *f, const TileBounds *e, int rank)
+{
+	for (int d = 0; d < rank; d++) {
+		f->ends |= (unsigned)(e->at[d] != NULL) << d;
+		f->fronts |= (unsigned)(e->from[d] != NULL) << d;
+	}
+	for (int i = 0; i < e->nmore; i++)
+		forms_add(f, e->more[i].dims, e->more[i].tile ? NULL : e->more[i].coef, e->more[i].lo != NULL,
+		          e->more[i].hi != NULL);
+}
+
+/* Forms only grow: a set that contains another one and has its size is that one. */
+static int
+forms_size(const MaskForms *f)
+{
+	int n = 0;
+
+	for (int d = 0; d < DIM_MAX; d++)
+		n += (int)((f->ends >> d & 1) + (f->fronts >> d & 1));
+	for (int i = 0; i < f->n; i++)
+		n += 1 + f->form[i].lo + f->form[i].hi + f->form[i].tile;
+	return n;
+}
+
+/* ---- the parts of bounds ----------------------------------------------------------------------------- */
+
+/* One part of a tile's bounds by forms: the end or the front of a range, of a linear form, or a bool tile. */
+typedef struct Part {
+	int dim, form; /* one of them is -1 */
+	bool front, tile;
+} Part;
+
+enum { PARTS_MAX = 2 * DIM_MAX + 2 * MASK_CONDS };
+
+static int
+parts_of(const MaskForms *f, int rank, Part *p)
+{
+	int n = 0;
+
+	for (int d = 0; d < rank; d++) {
+		if (f->ends >> d & 1)
+			p[n++] = (Part){ .dim = d, .form = -1 };
+		if (f->fronts >> d & 1)
+			p[n++] = (Part){ .dim = d, .form = -1, .front = true };
+	}
+	for (int i = 0; i < f->n; i++) {
+		if (f->form[i].tile) {
+			p[n++] = (Part){ .dim = -1, .form = i, .tile = true };
+			continue;
+		}
+		if (f->form[i].hi)
+			p[n++] = (Part){ .dim = -1, .form = i };
+		if (f->form[i].lo)
+			p[n++] = (Part){ .dim = -1, .form = i, .front = true };
+	}
+	return n;
+}
+
+/* The part's value in e, computed before o: the scalar that leaves nothing out where e has no such condition. */
+static Val *
+part_value(Op *o, const MaskForms *f, const Part *p, const TileBounds *e, const Type *t)
+{
+	const MaskForm *m = p->dim < 0 ? &f->form[p->form] : NULL;
+	Type cond = type_tile(D_bool, S_reg, t->rank, t->shape);
+	Val *v = NULL;
+	int64_t end = 1;
+
+	if (p->dim >= 0) {
+		v = p->front ? e->from[p->dim] : e->at[p->dim];
+		return v ? v : ir_const(o->parent, o, p->front ? 0 : t->shape[p->dim]);
+	}
+	for (int i = 0; i < e->nmore; i++) {
+		const MaskCond *c = &e->more[i];
+
+		if (p->tile && c->dims == m->dims && (c->tile || f->n == MASK_CONDS)) {
+			Val *in[2] = { v, cond_tile(o, c, t) };
+
+			v = v ? op_new(o->parent, o, O_and, o->src, 2, in, 1, &cond)->out[0] : in[1];
+		} else if (!p->tile && !c->tile && c->dims == m->dims && !memcmp(c->coef, m->coef, sizeof c->coef)) {
+			v = p->front ? bound_tighter(o, O_max, v, c->lo) : bound_tighter(o, O_min, v, c->hi);
+		}
+	}
+	if (v)
+		return v;
+	for (int d = 0; m && d < t->rank; d++)
+		end += m->coef[d] * (t->shape[d] - 1);
+	if (!p->tile)
+		return ir_const(o->parent, o, p->front ? 0 : end);
+	v = op_new(o->parent, o, O_const, o->src, 0, NULL, 1, &cond)->out[0];
+	IMM_SET(v->def, value, 1);
+	return v;
+}
+
+/* Sets the part of e, of a tile of type t, to v. */
+static void
+part_set(Bounds *b, Op *o, const MaskForms *f, const Part *p, TileBounds *e, const Type *t, Val *v)
+{
+	MaskCond c = { .dims = 0 };
+
+	if (p->dim >= 0) {
+		*(p->front ? &e->from[p->dim] : &e->at[p->dim]) = v;
+		return;
+	}
+	c.dims = f->form[p->form].dims;
+	memcpy(c.coef, f->form[p->form].coef, sizeof c.coef);
+	if (p->tile)
+		cond_set_tile(o, &c, v);
+	else if (p->front)
+		c.lo = v;
+	else
+		c.hi = v;
+	/* an end and a front of one form are one condition */
+	for (int i = 0; i < e->nmore && !p->tile; i++)
+		if (!e->more[i].tile && e->more[i].dims == c.dims && !memcmp(e->more[i].coef, c.coef, sizeof c.coef)) {
+			*(p->front ? &e->more[i].lo : &e->more[i].hi) = v;
+			return;
+		}
+	if (e->nmore < MASK_CONDS)
+		e->more[e->nmore++] = c;
+	(void)b;
+	(void)t;
+}
+
+/* ---- branches ----------------------------------------------------------------------------------------- */
+
+/* Adds a result to an `if`; returns the op that replaces o. */
+static Op *
+if_more(Op *o, Val *yes, Val *no)
+{
+	Arena *a = o->parent->kernel->unit->arena;
+	Op *n = op_new(o->parent, o, O_if, o->src, o->nin, o->in, 0, NULL);
+
+	memcpy(n->imm, o->imm, sizeof n->imm);
+	for (int r = 0; r < 2; r++) {
+		Op *y = o->blk[r]->last;
+
+		n->blk[r] = o->blk[r];
+		n->blk[r]->owner = n;
+		o->blk[r] = NULL;
+		y->in = arena_grow(a, y->in, (size_t)y->nin, (size_t)y->nin + 1, sizeof *y->in);
+		y->in[y->nin++] = r ? no : yes;
+	}
+	op_unlink(o);
+	op_take_results(n, o, yes->type);
+	return n;
+}
+
+Op *
+bounds_behind_if(Bounds *b, Op *o)
+{
+	Op *behind = o->next;
+	int n = o->nout;
+
+	for (int i = 0; i < n; i++) {
+		const Type t = o->out[i]->type;
+		TileBounds own[2], e = { .zero = 0 };
+		MaskForms f = { .ends = 0 };
+		Part part[PARTS_MAX];
+		int parts;
+
+		if (t.space != S_reg)
+			continue;
+		for (int r = 0; r < 2; r++) {
+			own[r] = *edge_of(b, o->blk[r]->last->in[i]);
+			forms_of(&f, &own[r], t.rank);
+		}
+		parts = parts_of(&f, t.rank, part);
+		for (int p = 0; p < parts; p++) {
+			Val *v[2], *same;
+
+			for (int r = 0; r < 2; r++)
+				v[r] = part_value(o->blk[r]->last, &f, &part[p], &own[r], &t);
+			same = part[p].tile ? NULL : val_outside(o->parent, o, v[0], o->blk[0]);
+			if (same) {
+				Val *other = val_outside(o->parent, o, v[1], o->blk[1]);
+
+				same = other && index_equal(o, same, other) ? same : NULL;
+			}
+			if (!same) {
+				o = if_more(o, v[0], v[1]);
+				same = o->out[o->nout - 1];
+			}
+			part_set(b, behind, &f, &part[p], &e, &t, same);
+		}
+		edge_set(b, o->out[i], &e);
+	}
+	return o;
+}
+
+/* ---- loops -------------------------------------------------------------------------------------------- */
+
+static MaskForms *
+learned(Bounds *b, const Op *loop)
+{
+	if (loop->id >= b->nlearned) {
+		uint32_t n = loop->id + loop->id / 2 + 64;
+
+		b->learned = arena_grow(b->k->unit->arena, b->learned, b->nlearned, n, sizeof *b->learned);
+		b->nlearned = n;
+	}
+	if (!b->learned[loop->id])
+		b->learned[loop->id] = NEWN(b->k->unit->arena, MaskForms, loop->nout + 1);
+	return b->learned[loop->id];
+}
+
+Op *
+bounds_into_loop(Bounds *b, Op *o, CarriedBounds *c)
+{
+	int n = o->nout;
+
+	c->forms = n ? learned(b, o) : NULL;
+	c->n = n;
+	c->part = NEWN(b->k->unit->arena, int, n + 1);
+	for (int i = 0; i < n; i++) {
+		const Type t = for_init(o, i)->type;
+		TileBounds init, e = { .zero = 0 };
+		Part part[PARTS_MAX];
+		int parts;
+
+		c->part[i] = o->nout;
+		if (t.space != S_reg || !forms_some(&c->forms[i]))
+			continue;
+		init = *edge_of(b, for_init(o, i));
+		parts = parts_of(&c->forms[i], t.rank, part);
+		for (int p = 0; p < parts; p++) {
+			Block *body = o->blk[0];
+			Val *v = part_value(o, &c->forms[i], &part[p], &init, &t);
+
+			o = loop_carry(o, v);
+			part_set(b, body->first, &c->forms[i], &part[p], &e, &t, body->arg[body->narg - 1]);
+		}
+		edge_set(b, o->blk[0]->arg[1 + i], &e);
+	}
+	return o;
+}
+
+/* Does v, derived from a carried x that is initially 0, stay zero out of bounds of e along d whenever x is? */
+static bool
+stays_zero(const Bounds *b, const Val *v, const Val *x, const TileBounds *e, int d)
+{
+	const TileBounds *own = edge_of(b, v);
+	const Op *o = v->def;
+
+	if (v == x || (own->at[d] == e->at[d] && own->from[d] == e->from[d] && own->zero >> d & 1))
+		return true;
+	return o && (o->code == O_add || o->code == O_sub) && stays_zero(b, elt_lhs(o), x, e, d) &&
+	       stays_zero(b, elt_rhs(o), x, e, d);
+}
+
+static bool
+starts_zero(const Val *v)
+{
+	return v->def && v->def->code == O_const && !(fabs(v->def->fimm) > 0) && IMM(v->def, value) == 0;
+}
+
+/* If each iteration gives the value `next` to a carried end, whose argument is `arg`: is it the same in all? Returns it
+ * recomputed behind the loop, tightened by the initial one where the argument takes part; NULL: it differs. */
+static Val *
+same_in_all(Op *loop, Op *at, Val *next, const Val *arg, Val *first)
+{
+	const Op *def = next->def;
+	bool joins = def && (def->code == O_min || def->code == O_max) && (elt_lhs(def) == arg || elt_rhs(def) == arg);
+	Val *x;
+
+	if (next == arg)
+		return first;
+	x = val_outside(loop->parent, at, joins ? def->in[elt_lhs(def) == arg] : next, loop->blk[0]);
+	return x && joins ? bound_tighter(at, def->code, x, first) : x;
+}
+
+/* The end behind the loop: `same`, or the initial one if it has no iteration. */
+static Val *
+behind_turns(Bounds *b, const Op *loop, Op *at, Val *same, Val *first)
+{
+	Type i64 = type_scalar(D_i64);
+	Val *in[3] = { NULL, same, first };
+
+	if (index_equal(at, same, first) || val_fact(b->k, for_lo(loop)).hi < val_fact(b->k, for_hi(loop)).lo)
+		return same;
+	in[0] = ir_bin(at->parent, at, O_lt, for_lo(loop), for_hi(loop));
+	return op_new(at->parent, at, O_select, at->src, 3, in, 1, &i64)->out[0];
+}
+
+void
+bounds_behind_loop(Bounds *b, Op *o, CarriedBounds *c)
+{
+	Op *yield = o->blk[0]->last, *behind = o->next;
+
+	for (int i = 0; i < c->n; i++) {
+		const Type t = o->out[i]->type;
+		TileBounds own, e = { .zero = 0 };
+		MaskForms now, *f = &c->forms[i];
+		Part part[PARTS_MAX];
+		int parts;
+
+		if (t.space != S_reg)
+			continue;
+		own = *edge_of(b, yield->in[i]);
+		now = *f;
+		forms_of(&now, &own, t.rank);
+		forms_of(&now, edge_of(b, for_init(o, i)), t.rank);
+		b->grew = b->grew || forms_size(&now) > forms_size(f);
+		parts = parts_of(f, t.rank, part);
+		for (int p = 0; p < parts; p++) {
+			int at = c->part[i] + p;
+			Val *first = for_init(o, at), *arg = o->blk[0]->arg[1 + at], *same = NULL;
+			Val *next = part_value(yield, f, &part[p], &own, &t);
+
+			loop_carry_next(o, next);
+			if (!part[p].tile && !loop_ends_early(o))
+				same = same_in_all(o, behind, next, arg, first);
+			part_set(b, behind, f, &part[p], &e, &t,
+			         same ? behind_turns(b, o, behind, same, first) : o->out[at]);
+		}
+		for (int d = 0; d < t.rank; d++)
+			if (starts_zero(for_init(o, i)) && stays_zero(b, yield->in[i], o->blk[0]->arg[1 + i], &own, d))
+				e.zero |= 1u << d;
+		e.finite = e.zero;
+		edge_set(b, o->out[i], &e);
+		*f = now;
+	}
+}
