@@ -510,6 +510,9 @@ class Run:
             c = at["cond"]
             if c[0] == "tensor":
                 yes = self.element(c[1], self.number(c[2])) > c[3]
+            elif c[0] == "one":
+                first = (0,) * len(v[1].shape)
+                yes = v[1].there(first) and v[1].at(first) > c[1]
             else:
                 yes = (
                     v[1].there(tuple(c[1]))

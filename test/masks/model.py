@@ -634,6 +634,12 @@ def tile_element(t: Tile, at: Sequence[int]) -> float:
     return t.x.data[tuple(at)] if t.there[tuple(at)] else t.dtype.type(1 if turned("scalar") else 0)
 
 
+def decides(t: Tile, k: float) -> bool:
+    """Whether the one element of a tile is above k: false if it is not there."""
+    there = t.there.reshape(-1)[0] or turned("condition")
+    return bool(there and t.x.data.reshape(-1)[0] > k)
+
+
 def gather(source: Tile, dim: int, index: Tile) -> Tile:
     """source[.., index, ..] with an index tile in place of dim. There: where the indices are, and by the other dims'
     slices. Deviation: an index outside reads 0, as does that of an element that is not there; it is data."""

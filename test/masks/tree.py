@@ -410,6 +410,8 @@ class Text:
         c = n.at["cond"]
         if c[0] == "tensor":
             text = f"{c[1]}[{linear_text(c[2])}] > {c[3]}"
+        elif c[0] == "one":
+            text = f"{v[1]} > {c[1]}"
         else:
             text = f"{v[1]}[{extents(c[1])}] > {c[2]}"
         self.say(depth, f"if {text} {{")
@@ -579,6 +581,8 @@ class Evaluation:
         c = n.at["cond"]
         if c[0] == "tensor":
             yes = model.element(self.data[c[1]], [value(c[2], self.env)]) > c[3]
+        elif c[0] == "one":
+            yes = model.decides(v[1], c[1])
         else:
             yes = model.tile_element(v[1], c[1]) > c[2]
         if yes:
@@ -1634,10 +1638,16 @@ class Generator:
     def g_if(self) -> Node | None:
         n = self.calm(self.pick("f32 i32"), 200)
         args = [n.id]
-        if "iftile" in self.features and self.chance(0.3):
+        if "iftile" in self.features and self.chance(0.4):
             m = self.pick("f32 i32")
+            if self.chance(0.5):
+                for d in range(len(m.shape)):
+                    kind = self.r.choice(["reduce_max", "reduce_min", "sum"])
+                    m = self.calm(self.add(kind, [m.id], m.dtype, self.reduced(m, d), d=d))
+                cond: tuple = ("one", self.r.choice([-100, -1, 0, 0, 2]))
+            else:
+                cond = ("tile", [self.r.randrange(s) for s in m.shape], self.r.choice([-100, 0, 0, 2]))
             args.append(m.id)
-            cond: tuple = ("tile", [self.r.randrange(s) for s in m.shape], self.r.choice([-100, 0, 0, 2]))
         else:
             t = self.tensor("i32", 1, (8,), (-1, 1))
             if t.size == [0]:
