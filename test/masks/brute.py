@@ -219,8 +219,8 @@ class Run:
     def __init__(self, p: Program, block: int) -> None:
         self.env = dict(p.scalars) | {"block.x": block}
         self.data = {t.name: t.poisoned() for t in p.tensors}
-        for name, (tensor, at) in p.lets.items():
-            self.env[name] = self.element(tensor, at)
+        for name, (tensor, at, hi) in p.lets.items():
+            self.env[name] = self.element(tensor, at) if hi is None or at < hi else 0
         self.tile: dict[int, B] = {}
 
     def number(self, e: dict[str, int] | None) -> int | None:

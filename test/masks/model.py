@@ -623,9 +623,11 @@ def load(data: np.ndarray, dims: Sequence[tuple]) -> Tile:
     return Tile(ma.array(x, mask=~there), conditions)
 
 
-def element(data: np.ndarray, at: Sequence[int]) -> float:
-    """An element as a scalar: 0 outside."""
-    if all(0 <= i < n for i, n in zip(at, data.shape, strict=True)):
+def element(data: np.ndarray, at: Sequence[int], hi: int | None = None) -> float:
+    """An element as a scalar: 0 outside, and from hi on."""
+    if (hi is None or at[0] < hi or turned("scalar below")) and all(
+        0 <= i < n for i, n in zip(at, data.shape, strict=True)
+    ):
         return data[tuple(at)]
     return data.dtype.type(1 if turned("scalar") else 0)
 

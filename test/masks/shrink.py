@@ -61,7 +61,7 @@ def smaller(p: Program) -> Iterator[Callable[[Program], None]]:
                 if n.id != p.sinks[s].node:
                     yield lambda q, s=s, i=n.id: setattr(q.sinks[s], "node", i)
     numbers = {
-        s: int(next(t for t in p.tensors if t.name == tensor).values[0]) for s, (tensor, _) in p.lets.items()
+        s: int(next(t for t in p.tensors if t.name == tensor).values[0]) for s, (tensor, *_) in p.lets.items()
     }
     every = p.every()
     for n in reversed(every):
@@ -141,7 +141,7 @@ def smaller(p: Program) -> Iterator[Callable[[Program], None]]:
 
                 if t.size[d] != user[0]["extent"]:
                     yield fit
-        if t.values != (1, 1) and t.name not in {tensor for tensor, _ in p.lets.values()}:
+        if t.values != (1, 1) and t.name not in {tensor for tensor, *_ in p.lets.values()}:
             yield lambda q, i=i: setattr(q.tensors[i], "values", (1, 1))
 
 

@@ -100,7 +100,7 @@ class Program:
     blocks: int
     tensors: list[Tensor]
     scalars: dict[str, int]
-    lets: dict[str, tuple[str, int]]  # numbers that are elements of a tensor
+    lets: dict[str, tuple[str, int, int | None]]  # elements of tensors: at, below
     nodes: list[Node]
     sinks: list[Sink]
     store: bool  # are masked elements compared as unwritten?
@@ -178,8 +178,8 @@ class Text:
             params.append(line)
         for name, dtype, shape in outputs(p):
             params.append(f"{name}: inout {dtype}[{extents(shape)}]")
-        for s, (tensor, at) in p.lets.items():
-            self.say(1, f"let {s} = i64({tensor}[{at}]);")
+        for s, (tensor, at, hi) in p.lets.items():
+            self.say(1, f"let {s} = i64({tensor}[{at}{'' if hi is None else f' below {hi}'}]);")
         self.put(p.nodes, 1)
         for i, s in enumerate(p.sinks):
             self.sink(i, s)
@@ -494,8 +494,8 @@ class Evaluation:
         self.p = p
         self.env = dict(p.scalars) | {"block.x": block}
         self.data = {t.name: t.poisoned() for t in p.tensors}
-        for s, (tensor, at) in p.lets.items():
-            self.env[s] = int(model.element(self.data[tensor], [at]))
+        for s, (tensor, at, hi) in p.lets.items():
+            self.env[s] = int(model.element(self.data[tensor], [at], hi))
         self.tile: dict[int, model.Tile] = {}
 
     def run(self, nodes: list[Node]) -> None:
@@ -807,13 +807,15 @@ class Generator:
 
     def length(self, v: int) -> str:
         """v as an element of a tensor; 0 also as one that is not there."""
-        t = Tensor(f"X{len(self.p.tensors)}", "i32", [3], [False], (v, v), 0, 0, [(0, 3)])
+        name = f"qX{len(self.p.tensors)}"
+        at, hi, data = self.r.randrange(3), None, v
+        if v == 0 and self.chance(0.5):
+            at, data = self.r.choice([-1, 3, 9]), 5
+            if "below" in self.features and self.chance(0.5):
+                at, hi = 1, self.r.choice([0, 1])
+        t = Tensor(name[1:], "i32", [3], [False], (data, data), 0, 0, [(0, 3)])
         self.p.tensors.append(t)
-        name = f"q{t.name}"
-        self.p.lets[name] = (
-            t.name,
-            self.r.choice([-1, 3, 9]) if v == 0 and self.chance(0.5) else self.r.randrange(3),
-        )
+        self.p.lets[name] = (t.name, at, hi)
         for e in self.evaluations:
             e.data[t.name] = t.poisoned()
             e.env[name] = v
@@ -1773,7 +1775,7 @@ def prune(p: Program) -> bool:
     for s in list(p.lets):
         if len(re.findall(rf"\b{s}\b", body)) < 2:
             del p.lets[s]
-    used = {tensor for tensor, _ in p.lets.values()}
+    used = {tensor for tensor, *_ in p.lets.values()}
     used |= {n.at[k] for n in p.every() for k in ("tensor", "tensor2") if k in n.at} | {
         n.at["cond"][1] for n in p.every() if n.op == "if" and n.at["cond"][0] == "tensor"
     }
