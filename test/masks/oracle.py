@@ -78,7 +78,9 @@ def name_of(e: tuple) -> str:
 
 
 # The program exceeds a capacity, and the message has a fix.
-GOOD_REASON = re.compile(r"registers/thread|shared memory|one at a time: .*assume|the tensors need more than")
+GOOD_REASON = re.compile(
+    r"in whole bytes|registers/thread|shared memory|one at a time: .*assume|the tensors need more than"
+)
 NO_CANDIDATE = re.compile(r"candidate \d+ does not exist")
 
 
