@@ -9,7 +9,7 @@ first=${FIRST:-1}
 count=${NIGHTLY:-$([ -z "${QUICK:-}" ] && echo 200 || echo 40)}
 # What the compiler does by the law. Missing so far: concat, dot, fill, gather, if, loops, parts, reshape, shift, stores
 features=${FEATURES:-base,reduce,slice,scan,user,index,picks,mean,arg,last,where,strides,blocks,steps,lengths}
-"$python" "$here/judge.py" 300 ${FULL:+rules} >"$dir/log" 2>&1 || fail "$(cat "$dir/log")"
+"$python" "$here/judge.py" "$([ -z "${QUICK:-}" ] && echo 300 || echo 60)" ${FULL:+rules} >"$dir/log" 2>&1 || fail "$(cat "$dir/log")"
 "$python" "$here/oracle.py" "$count" --first "$first" --features "$features" --shrink 1 >"$dir/log" 2>&1 || fail "$(cat "$dir/log")"
 tail -n 1 "$dir/log"
 for arch in sm_80 sm_90a; do
