@@ -1,6 +1,6 @@
-"""The law once more, element by element and backwards, to judge model.py by: a tile is a list of conditions (names and
-a function of an index) and a function that gives the value at an index, which is never asked for an element that is
-not there. Shares the tree with model.py, and nothing else."""
+"""The law once more, element by element and backwards, to judge model.py by: a tile is a list of conditions (names
+and a function of an index) and a function that gives the value at an index, which is never asked for an element
+that is not there. Shares the tree with model.py, and nothing else."""
 
 from __future__ import annotations
 
@@ -20,7 +20,13 @@ class Asked(Exception):
 
 
 class B:
-    def __init__(self, shape: Index, dtype: str, conditions: list[tuple[frozenset, Callable[[Index], bool]]], value: Callable[[Index], float]) -> None:
+    def __init__(
+        self,
+        shape: Index,
+        dtype: str,
+        conditions: list[tuple[frozenset, Callable[[Index], bool]]],
+        value: Callable[[Index], float],
+    ) -> None:
         self.shape, self.dtype = shape, dtype
         self.conditions = [(frozenset(n), cache(f)) for n, f in conditions]
         self.of = cache(value)
@@ -69,12 +75,22 @@ def wide(t: B, shape: Index) -> B:
     def named(names: frozenset) -> frozenset:
         return frozenset(d + off for d in names if not (t.shape[d] == 1 and shape[d + off] != 1))
 
-    return B(shape, t.dtype, [(named(n), lambda i, f=f: f(back(i))) for n, f in t.conditions], lambda i: t.at(back(i)))
+    return B(
+        shape,
+        t.dtype,
+        [(named(n), lambda i, f=f: f(back(i))) for n, f in t.conditions],
+        lambda i: t.at(back(i)),
+    )
 
 
 def moved(t: B, shape: Index, back: Callable[[Index], Index], named: Callable[[frozenset], frozenset]) -> B:
     """Each element of the result is one of t."""
-    return B(shape, t.dtype, [(named(n), lambda i, f=f: f(back(i))) for n, f in t.conditions], lambda i: t.at(back(i)))
+    return B(
+        shape,
+        t.dtype,
+        [(named(n), lambda i, f=f: f(back(i))) for n, f in t.conditions],
+        lambda i: t.at(back(i)),
+    )
 
 
 def regrouped(names: frozenset, old: Index, new: Index) -> frozenset:
@@ -133,7 +149,9 @@ def reduction(dtype: str, d: int, tiles: list[B], f: Callable[[list, list[int]],
         there = [j for j in line(shape, d, i) if all(t.there(j) for t in tiles)]
         return f([tuple(t.at(j) for t in tiles) for j in there], [j[d] for j in there]) if there else nothing
 
-    return B(put(shape, d, 1), dtype, after_reduction([c for t in tiles for c in t.conditions], shape, d), value)
+    return B(
+        put(shape, d, 1), dtype, after_reduction([c for t in tiles for c in t.conditions], shape, d), value
+    )
 
 
 def scanned(dtype: str, d: int, tiles: list[B], f: Callable[[list], float]) -> B:
@@ -141,7 +159,13 @@ def scanned(dtype: str, d: int, tiles: list[B], f: Callable[[list], float]) -> B
     tiles = [wide(t, shape) for t in tiles]
 
     def value(i: Index) -> float:
-        return f([tuple(t.at(j) for t in tiles) for j in line(shape, d, i)[: i[d] + 1] if all(t.there(j) for t in tiles)])
+        return f(
+            [
+                tuple(t.at(j) for t in tiles)
+                for j in line(shape, d, i)[: i[d] + 1]
+                if all(t.there(j) for t in tiles)
+            ]
+        )
 
     return B(shape, dtype, [c for t in tiles for c in t.conditions], value)
 
@@ -155,7 +179,11 @@ def least(a: float, b: float) -> float:
 
 
 def times(a: float, b: float) -> float:
-    return math.nan if math.isnan(a) or math.isnan(b) or (math.isinf(a) and b == 0) or (math.isinf(b) and a == 0) else a * b
+    return (
+        math.nan
+        if math.isnan(a) or math.isnan(b) or (math.isinf(a) and b == 0) or (math.isinf(b) and a == 0)
+        else a * b
+    )
 
 
 PAIR = {
@@ -191,8 +219,8 @@ class Run:
     def __init__(self, p: Program, block: int) -> None:
         self.env = dict(p.scalars) | {"block.x": block}
         self.data = {t.name: t.poisoned() for t in p.tensors}
-        for name, (tensor, at) in p.lets.items():
-            self.env[name] = self.element(tensor, at)
+        for name, (tensor, at, hi) in p.lets.items():
+            self.env[name] = self.element(tensor, at) if hi is None or at < hi else 0
         self.tile: dict[int, B] = {}
 
     def number(self, e: dict[str, int] | None) -> int | None:
@@ -225,16 +253,25 @@ class Run:
 
         conditions = []
         for d, (_, _, first, end, own) in enumerate(parts):
-            conditions.append((frozenset() if own is None else {own}, lambda i, d=d, a=first, b=end: a <= where(i, d) < b))
-        return B(shape, n.dtype, conditions, lambda i: data[tuple(where(i, d) for d in range(len(parts)))].item())
+            conditions.append(
+                (frozenset() if own is None else {own}, lambda i, d=d, a=first, b=end: a <= where(i, d) < b)
+            )
+        return B(
+            shape, n.dtype, conditions, lambda i: data[tuple(where(i, d) for d in range(len(parts)))].item()
+        )
 
     def gathered(self, source: B, index: B, d: int) -> B:
         k = len(index.shape)
         shape = source.shape[:d] + index.shape + source.shape[d + 1 :]
         free = [(n, f) for n, f in source.conditions if d not in n]
         bound = [f for n, f in source.conditions if d in n]
-        conditions = [(frozenset(e if e < d else e + k - 1 for e in n), lambda i, f=f: f(i[:d] + (0,) + i[d + k :])) for n, f in free]
-        conditions += [(frozenset(e + d for e in n), lambda i, f=f: f(i[d : d + k])) for n, f in index.conditions]
+        conditions = [
+            (frozenset(e if e < d else e + k - 1 for e in n), lambda i, f=f: f(i[:d] + (0,) + i[d + k :]))
+            for n, f in free
+        ]
+        conditions += [
+            (frozenset(e + d for e in n), lambda i, f=f: f(i[d : d + k])) for n, f in index.conditions
+        ]
 
         def value(i: Index) -> float:
             j = index.at(i[d : d + k])
@@ -290,11 +327,18 @@ class Run:
         if op == "transpose":
             p = at["p"]
             back = lambda i: tuple(i[p.index(d)] for d in range(len(p)))  # noqa: E731
-            return moved(v[0], shape, back, lambda names: frozenset(e for e in range(len(p)) if p[e] in names))
+            return moved(
+                v[0], shape, back, lambda names: frozenset(e for e in range(len(p)) if p[e] in names)
+            )
         if op == "reshape":
             if shape == v[0].shape:
                 return v[0]
-            return moved(v[0], shape, lambda i: unplace(place(i, shape), v[0].shape), lambda names: regrouped(names, v[0].shape, shape))
+            return moved(
+                v[0],
+                shape,
+                lambda i: unplace(place(i, shape), v[0].shape),
+                lambda names: regrouped(names, v[0].shape, shape),
+            )
         if op == "part":
             cut = list(at["dims"])
             if "picked" in at:
@@ -305,7 +349,24 @@ class Run:
                 j = iter(i)
                 return tuple(s if k is None else s + next(j) for s, k in cut)
 
-            return moved(v[0], shape, back, lambda names: frozenset(e for e, d in enumerate(kept) if d in names))
+            return moved(
+                v[0], shape, back, lambda names: frozenset(e for e, d in enumerate(kept) if d in names)
+            )
+        if op == "partbelow":
+            starts = [s for s, _ in at["dims"]]
+            y = moved(
+                v[0],
+                shape,
+                lambda i: tuple(a + s for a, s in zip(i, starts, strict=True)),
+                lambda names: names,
+            )
+            more = []
+            for d, (lo, hi) in enumerate(at["ends"]):
+                if lo is not None:
+                    more.append((frozenset({d}), lambda i, d=d, k=self.number(lo): starts[d] + i[d] >= k))
+                if hi is not None:
+                    more.append((frozenset({d}), lambda i, d=d, k=self.number(hi): starts[d] + i[d] < k))
+            return B(shape, dtype, y.conditions + more, y.at)
         if op == "concat":
             d = at["d"]
 
@@ -387,7 +448,12 @@ class Run:
                     m = Node(0, "load", [], {"tensor": at["tensor" + which]}, "f32", (rows, at["step"]))
                     x = self.loaded(m, at["dims" + which], m.shape)
                     two.append(x)
-                turned = moved(two[1], two[1].shape[::-1], lambda i: i[::-1], lambda names: frozenset(1 - d for d in names))
+                turned = moved(
+                    two[1],
+                    two[1].shape[::-1],
+                    lambda i: i[::-1],
+                    lambda names: frozenset(1 - d for d in names),
+                )
                 y = of_elements("f32", PAIR["+"], y, self.product(two[0], turned, "f32", shape))
             return y
         if op == "gather2":
@@ -407,7 +473,9 @@ class Run:
             k = v[1].at(i) if v[1].there(i) else 0
             return of_elements(dtype, lambda x: x + k, v[0])
         if op == "sort":
-            return self.sorted(v[0], at["d"], at["f"] == "argsort", dtype)
+            return self.sorted(v[0], at["d"], at["f"] == "argsort", dtype, 1, shape)
+        if op == "topk":
+            return self.sorted(v[0], at["d"], at["i"] == 1, dtype, -1, shape)
         if op == "parts":
             t = v.pop(0) if at["based"] else constant(shape, dtype, 0)
             for dims, x in zip(at["dims"], v, strict=True):
@@ -425,7 +493,13 @@ class Run:
             return B(shape, dtype, [], cell)
         if op == "loop":
             x = v[0]
-            turns = self.number(at["turns"]) if len(v) == 1 else v[1].at(tuple(at["by"])) if v[1].there(tuple(at["by"])) else 0
+            turns = (
+                self.number(at["turns"])
+                if len(v) == 1
+                else v[1].at(tuple(at["by"]))
+                if v[1].there(tuple(at["by"]))
+                else 0
+            )
             for turn in range(turns):
                 self.env[f"t{n.id}"] = turn
                 self.tile[at["carried"]] = x
@@ -436,16 +510,29 @@ class Run:
             c = at["cond"]
             if c[0] == "tensor":
                 yes = self.element(c[1], self.number(c[2])) > c[3]
+            elif c[0] == "one":
+                first = (0,) * len(v[1].shape)
+                yes = v[1].there(first) and v[1].at(first) > c[1]
             else:
-                yes = v[1].there(tuple(c[1])) and v[1].at(tuple(c[1])) > c[2] or (not v[1].there(tuple(c[1])) and c[2] < 0)
+                yes = (
+                    v[1].there(tuple(c[1]))
+                    and v[1].at(tuple(c[1])) > c[2]
+                    or (not v[1].there(tuple(c[1])) and c[2] < 0)
+                )
             self.run(at["then"] if yes else at["else"])
             return self.tile[at["a"]] if yes else v[0] if at["b"] is None else self.tile[at["b"]]
         raise AssertionError(op)
 
     def product(self, a: B, b: B, dtype: str, shape: Index) -> B:
         r = len(shape)
-        rows = [(n, (lambda i, f=f: f(put(i, r - 1, 0)))) for n, f in after_reduction(a.conditions, a.shape, r - 1)]
-        columns = [(n, (lambda i, f=f: f(put(i, r - 2, 0)))) for n, f in after_reduction(b.conditions, b.shape, r - 2)]
+        rows = [
+            (n, (lambda i, f=f: f(put(i, r - 1, 0))))
+            for n, f in after_reduction(a.conditions, a.shape, r - 1)
+        ]
+        columns = [
+            (n, (lambda i, f=f: f(put(i, r - 2, 0))))
+            for n, f in after_reduction(b.conditions, b.shape, r - 2)
+        ]
 
         def value(i: Index) -> float:
             ks = [(put(i, r - 1, k), put(i, r - 2, k)) for k in range(a.shape[r - 1])]
@@ -475,7 +562,7 @@ class Run:
 
         return B(t.shape, t.dtype, [(names, there)] if t.conditions or x.conditions else [], value)
 
-    def sorted(self, t: B, d: int, places: bool, dtype: str) -> B:
+    def sorted(self, t: B, d: int, places: bool, dtype: str, way: int, shape: Index) -> B:
         along = [(n, f) for n, f in t.conditions if d in n]
         others = [(n, f) for n, f in t.conditions if d not in n]
 
@@ -483,12 +570,17 @@ class Run:
             return sum(all(f(j) for _, f in along) for j in line(t.shape, d, i))
 
         def value(i: Index) -> float:
-            found = [(math.isnan(t.at(j)), 0 if math.isnan(t.at(j)) else t.at(j), j[d], t.at(j)) for j in line(t.shape, d, i) if t.there(j)]
+            found = [
+                (math.isnan(t.at(j)), 0 if math.isnan(t.at(j)) else way * t.at(j), j[d], t.at(j))
+                for j in line(t.shape, d, i)
+                if t.there(j)
+            ]
             x = sorted(found, key=lambda k: k[:3])[i[d]]
             return x[2] if places else x[3]
 
         names = frozenset(e for n, _ in along for e in n)
-        return B(t.shape, dtype, others + ([(names, lambda i: i[d] < count(i))] if along else []), value)
+        others = [(n, lambda i, f=f: f(put(i, d, 0))) for n, f in others]
+        return B(shape, dtype, others + ([(names, lambda i: i[d] < count(i))] if along else []), value)
 
 
 def expected(p: Program) -> dict[str, np.ndarray]:
@@ -509,7 +601,10 @@ def expected(p: Program) -> dict[str, np.ndarray]:
                     continue
                 if s.kind == "storeat":
                     at = tuple(r.number(d["start"]) + d["step"] * a for a, d in zip(i, s.dims, strict=True))
-                    ends = [min(n, r.number(d["hi"]) if "hi" in d else n) for n, d in zip(y.shape, s.dims, strict=True)]
+                    ends = [
+                        min(n, r.number(d["hi"]) if "hi" in d else n)
+                        for n, d in zip(y.shape, s.dims, strict=True)
+                    ]
                     if t.there(i) and all(0 <= a < n for a, n in zip(at, ends, strict=True)):
                         y[at] = t.at(i) if s.how == "=" else y[at] + t.at(i)
                     continue

@@ -11,7 +11,15 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import numpy.ma as ma
 
-NUMPY = {"f16": np.float16, "f32": np.float32, "i32": np.int32, "bool": np.bool_}
+NUMPY: dict[str, type] = {
+    "f16": np.float16,
+    "f32": np.float32,
+    "i32": np.int32,
+    "bool": np.bool_,
+    "u4": np.uint8,  # a code for each element
+    "u8": np.uint8,
+    "i8": np.int8,
+}
 NOWHERE = 2147483647  # argmax of nothing
 Condition = tuple[np.ndarray, frozenset]
 
@@ -66,7 +74,11 @@ class Tile:
                 if finite.size and np.abs(finite).max() >= (2**24 if data.dtype == np.float32 else 2**11):
                     raise Inexact
             elif data.dtype == np.int32:
-                if np.abs(inside.astype(np.int64)).max() >= 2**31 - 1 and (inside != NOWHERE).all() and (inside != -(2**31)).all():
+                if (
+                    np.abs(inside.astype(np.int64)).max() >= 2**31 - 1
+                    and (inside != NOWHERE).all()
+                    and (inside != -(2**31)).all()
+                ):
                     raise Inexact
 
     @property
@@ -161,9 +173,23 @@ def part(t: Tile, dims: Sequence[tuple[int, int | None]]) -> Tile:
     return Tile(ma.array(t.x.data[at], mask=mask), out)
 
 
+def part_below(t: Tile, dims: Sequence[tuple[int, int]], ends: Sequence[tuple]) -> Tile:
+    """A slice of a register tile that ends at numbers of its own: conditions of one dim each."""
+    y = part(t, dims)
+    more = []
+    for d, ((s, n), (lo, hi)) in enumerate(zip(dims, ends, strict=True)):
+        i = np.arange(s, s + n)
+        if lo is None and hi is None:
+            continue
+        ok = (i >= (lo if lo is not None else 0)) & (i < (hi if hi is not None else t.shape[d]))
+        if turned("part below"):
+            ok = np.ones_like(ok)
+        more.append((ok.reshape([-1 if e == d else 1 for e in range(len(dims))]), {d}))
+    return Tile(ma.array(y.x.data, mask=~(y.there & there_of(more, y.shape))), list(y.conditions) + more)
+
+
 def concat(d: int, tiles: Sequence[Tile]) -> Tile:
     x = ma.concatenate([t.x for t in tiles], d)
-    shape = x.shape
     names = {d}
     for t in tiles:
         for _, n in t.conditions:
@@ -260,7 +286,11 @@ def lines_left(conditions: Sequence[Condition], shape: Sequence[int], d: int) ->
     out, own, tied = [], [], []
     for a, names in conditions:
         if d not in names:
-            first = np.take(np.broadcast_to(a, shape), [0], d) if shape[d] else np.ones([1 if e == d else n for e, n in enumerate(shape)], bool)
+            first = (
+                np.take(np.broadcast_to(a, shape), [0], d)
+                if shape[d]
+                else np.ones([1 if e == d else n for e, n in enumerate(shape)], bool)
+            )
             if not np.array_equal(np.broadcast_to(first, shape), np.broadcast_to(a, shape)):
                 raise Disagree("a condition depends on a dim that it does not name")
             out.append((first, names))
@@ -285,7 +315,10 @@ def reduce_with(t: Tile, d: int, y: ma.MaskedArray, nothing: float) -> Tile:
     """Deviation: of no element the identity, and there, unless a condition of another dim says otherwise;
     numpy.ma: masked."""
     shape = tuple(1 if e == d else n for e, n in enumerate(t.shape))
-    y = ma.array(np.asarray(y.data if isinstance(y, ma.MaskedArray) else y).reshape(shape), mask=np.reshape(ma.getmaskarray(y), shape))
+    y = ma.array(
+        np.asarray(y.data if isinstance(y, ma.MaskedArray) else y).reshape(shape),
+        mask=np.reshape(ma.getmaskarray(y), shape),
+    )
     conditions = lines_left(t.conditions, t.shape, d)
     left, masked = there_of(conditions, shape), ma.getmaskarray(y)
     if (~masked & ~left).any() and mutant is None:
@@ -302,7 +335,9 @@ def reduce_with(t: Tile, d: int, y: ma.MaskedArray, nothing: float) -> Tile:
         return Tile(ma.array(np.where(masked, y.data.dtype.type(nothing), y.data), mask=~left), conditions)
 
 
-def by_line(t: Tile, d: int, f: Callable[[np.ndarray], float], dtype: np.dtype | None = None) -> ma.MaskedArray:
+def by_line(
+    t: Tile, d: int, f: Callable[[np.ndarray], float], dtype: np.dtype | None = None
+) -> ma.MaskedArray:
     """f of the elements that are there, line by line; masked where there are none."""
     shape = tuple(1 if e == d else n for e, n in enumerate(t.shape))
     y = ma.masked_all(shape, dtype or t.dtype)
@@ -321,7 +356,9 @@ LARGEST = {"f": np.inf, "i": 2**31 - 1, "b": True}
 def exact_sum(v: np.ndarray) -> float:
     with np.errstate(all="ignore"):
         finite = v[np.isfinite(v)] if v.dtype.kind == "f" else v
-        if finite.size and np.abs(finite.astype(np.float64)).sum() >= (2**24 if v.dtype.kind == "f" else 2**31 - 1):
+        if finite.size and np.abs(finite.astype(np.float64)).sum() >= (
+            2**24 if v.dtype.kind == "f" else 2**31 - 1
+        ):
             raise Inexact
         return v.astype(np.float64 if v.dtype.kind == "f" else np.int64).sum()
 
@@ -362,7 +399,10 @@ def extreme(t: Tile, d: int, largest: bool) -> Tile:
     k = t.dtype.kind
     if k != "f" or not np.isnan(t.x.data[t.there]).any():
         z = t.x.max(d, keepdims=True) if largest else t.x.min(d, keepdims=True)
-        if not (np.array_equal(ma.getmaskarray(y), ma.getmaskarray(z)) and np.array_equal(y.filled(0), ma.filled(z, 0))):
+        if not (
+            np.array_equal(ma.getmaskarray(y), ma.getmaskarray(z))
+            and np.array_equal(y.filled(0), ma.filled(z, 0))
+        ):
             raise Disagree("extreme")
     nothing = (LEAST if largest else LARGEST)[k]
     if turned("extreme of none"):
@@ -438,7 +478,9 @@ def user_reduce(f: str, d: int, tiles: Sequence[Tile], i: int) -> Tile:
     return reduce_with(Tile(ma.array(wide[i].x.data, mask=~there), conditions), d, y, 0)
 
 
-def scan_lines(tiles: Sequence[Tile], d: int, f: Callable[[list[np.ndarray]], np.ndarray], dtype: np.dtype) -> Tile:
+def scan_lines(
+    tiles: Sequence[Tile], d: int, f: Callable[[list[np.ndarray]], np.ndarray], dtype: np.dtype
+) -> Tile:
     """Of those before that are there; there where all tiles are. numpy.ma's accumulate of extremes loses masks."""
     wide, conditions, there = joined(tiles)
     y = np.zeros(there.shape, dtype)
@@ -475,7 +517,9 @@ def cumulate(t: Tile, d: int, kind: str) -> Tile:
 
 
 def user_scan(f: str, d: int, tiles: Sequence[Tile], i: int) -> Tile:
-    return scan_lines(tiles, d, lambda v: np.array([x[i] for x in folded(f, v)], tiles[i].dtype), tiles[i].dtype)
+    return scan_lines(
+        tiles, d, lambda v: np.array([x[i] for x in folded(f, v)], tiles[i].dtype), tiles[i].dtype
+    )
 
 
 def dot(a: Tile, b: Tile) -> Tile:
@@ -497,11 +541,15 @@ def dot(a: Tile, b: Tile) -> Tile:
 
     if reading == "joint" and k == 1:
         both = [(np.broadcast_to(c[:, :, None], pairs.shape), names) for c, names in a.conditions]
-        both += [(np.broadcast_to(c[None, :, :], pairs.shape), {d + 1 for d in names}) for c, names in b.conditions]
+        both += [
+            (np.broadcast_to(c[None, :, :], pairs.shape), {d + 1 for d in names}) for c, names in b.conditions
+        ]
         conditions = [(c[:, 0, :], {d // 2 for d in names}) for c, names in lines_left(both, pairs.shape, 1)]
     else:
         conditions = [(np.broadcast_to(c, shape), names) for c, names in lines_left(a.conditions, a.shape, k)]
-        conditions += [(np.broadcast_to(c, shape), names) for c, names in lines_left(b.conditions, b.shape, k - 1)]
+        conditions += [
+            (np.broadcast_to(c, shape), names) for c, names in lines_left(b.conditions, b.shape, k - 1)
+        ]
     if turned("dot rows"):
         conditions = []
     there = there_of(conditions, shape)
@@ -510,7 +558,12 @@ def dot(a: Tile, b: Tile) -> Tile:
             z = ma.dot(a.x, b.x)
         ok = ~ma.getmaskarray(z)
         clean = np.isfinite(a.x.filled(0)).all() and np.isfinite(b.x.filled(0)).all()
-        if (ok & ~there).any() or clean and a.dtype == dtype and not np.array_equal(y[ok], np.asarray(z.data)[ok]):
+        if (
+            (ok & ~there).any()
+            or clean
+            and a.dtype == dtype
+            and not np.array_equal(y[ok], np.asarray(z.data)[ok])
+        ):
             raise Disagree("dot")
     return Tile(ma.array(y, mask=~there), conditions)
 
@@ -549,7 +602,9 @@ def load(data: np.ndarray, dims: Sequence[tuple]) -> Tile:
         i = start + step * np.arange(1 if n is None else n)
         if turned("below"):
             lo = hi = None
-        ok = (i >= max(0, lo if lo is not None else 0)) & (i < min(data.shape[d], hi if hi is not None else data.shape[d]))
+        ok = (i >= max(0, lo if lo is not None else 0)) & (
+            i < min(data.shape[d], hi if hi is not None else data.shape[d])
+        )
         if turned("front"):
             ok = i < data.shape[d]
         if n is None:
@@ -559,22 +614,32 @@ def load(data: np.ndarray, dims: Sequence[tuple]) -> Tile:
             e += 1
         at.append((i, ok, n is None))
     there = there_of(conditions, shape)
-    grids = np.meshgrid(*(np.clip(i, 0, max(data.shape[d] - 1, 0)) for d, (i, _, _) in enumerate(at)), indexing="ij")
+    grids = np.meshgrid(
+        *(np.clip(i, 0, max(data.shape[d] - 1, 0)) for d, (i, _, _) in enumerate(at)), indexing="ij"
+    )
     x = data[tuple(grids)].reshape(shape) if data.size else np.zeros(shape, data.dtype)
     if turned("load"):
         return whole(np.where(there, x, 0))
     return Tile(ma.array(x, mask=~there), conditions)
 
 
-def element(data: np.ndarray, at: Sequence[int]) -> float:
-    """An element as a scalar: 0 outside."""
-    if all(0 <= i < n for i, n in zip(at, data.shape, strict=True)):
+def element(data: np.ndarray, at: Sequence[int], hi: int | None = None) -> float:
+    """An element as a scalar: 0 outside, and from hi on."""
+    if (hi is None or at[0] < hi or turned("scalar below")) and all(
+        0 <= i < n for i, n in zip(at, data.shape, strict=True)
+    ):
         return data[tuple(at)]
     return data.dtype.type(1 if turned("scalar") else 0)
 
 
 def tile_element(t: Tile, at: Sequence[int]) -> float:
     return t.x.data[tuple(at)] if t.there[tuple(at)] else t.dtype.type(1 if turned("scalar") else 0)
+
+
+def decides(t: Tile, k: float) -> bool:
+    """Whether the one element of a tile is above k: false if it is not there."""
+    there = t.there.reshape(-1)[0] or turned("condition")
+    return bool(there and t.x.data.reshape(-1)[0] > k)
 
 
 def gather(source: Tile, dim: int, index: Tile) -> Tile:
@@ -608,7 +673,9 @@ def gather_pair(data: np.ndarray, i: Tile, j: Tile) -> Tile:
 
     def f(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         ok = (a >= 0) & (a < data.shape[0]) & (b >= 0) & (b < data.shape[1])
-        return np.where(ok, data[np.where(ok, a, 0), np.where(ok, b, 0)] if data.size else 0, 0).astype(data.dtype)
+        return np.where(ok, data[np.where(ok, a, 0), np.where(ok, b, 0)] if data.size else 0, 0).astype(
+            data.dtype
+        )
 
     return raw(f, i, j)
 

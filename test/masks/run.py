@@ -56,7 +56,11 @@ AROUND = 64  # elements in front of and behind each tensor
 class Memory:
     """A tensor's elements with poison around and between them."""
 
-    def __init__(self, x: np.ndarray, pad: int) -> None:
+    def __init__(self, x: np.ndarray, pad: int, bits: int = 0) -> None:
+        if bits == 4:  # two elements a byte, the first in the low half
+            codes = np.append(x.reshape(-1), np.full(x.size % 2, 15, np.uint8))
+            x = (codes[0::2] | codes[1::2] << 4).astype(np.uint8)
+            pad = 0
         row = x.shape[-1] + pad
         self.steps = [1]
         for n in reversed(x.shape[1:]):
@@ -77,7 +81,7 @@ class Memory:
 
 
 def memory(p: tree.Program) -> dict[str, Memory]:
-    out = {t.name: Memory(t.poisoned(), t.pad) for t in p.tensors}
+    out = {t.name: Memory(t.poisoned(), t.pad, 4 if t.dtype == "u4" else 0) for t in p.tensors}
     for name, dtype, shape in tree.outputs(p):
         out[name] = Memory(np.full(shape, tree.first_value(p, name, dtype), tree.model.NUMPY[dtype]), 0)
     return out
@@ -141,7 +145,10 @@ def sim(p: tree.Program, text: str, arch: str, candidate: int, prove: bool) -> d
     found = slots(bound, kernel)
     for name, slot in found.items():
         m = memories[name]
-        slot.ptr, slot.bytes = alloc(device.sim.pointer, max(m.inner.nbytes, 0), name.encode()), m.inner.nbytes
+        slot.ptr, slot.bytes = (
+            alloc(device.sim.pointer, max(m.inner.nbytes, 0), name.encode()),
+            m.inner.nbytes,
+        )
         if m.inner.nbytes:
             write(device.sim.pointer, slot.ptr, m.inner.ctypes.data, m.inner.nbytes)
     bound.check()

@@ -33,7 +33,14 @@ def plain_load(p: Program, n: Node) -> Node:
     t = tree.Tensor(name, n.dtype, list(n.shape), [False] * len(n.shape), (1, 5), 1)
     p.tensors.append(t)
     dims = [{"start": {"": 0}, "extent": k, "step": 1} for k in n.shape]
-    return Node(1 + max(m.id for m in p.every()), "load", [], {"tensor": name, "dims": dims, "space": "register"}, n.dtype, n.shape)
+    return Node(
+        1 + max(m.id for m in p.every()),
+        "load",
+        [],
+        {"tensor": name, "dims": dims, "space": "register"},
+        n.dtype,
+        n.shape,
+    )
 
 
 def put_first(p: Program, n: Node) -> None:
@@ -53,7 +60,9 @@ def smaller(p: Program) -> Iterator[Callable[[Program], None]]:
             for n in top:
                 if n.id != p.sinks[s].node:
                     yield lambda q, s=s, i=n.id: setattr(q.sinks[s], "node", i)
-    numbers = {s: int(next(t for t in p.tensors if t.name == tensor).values[0]) for s, (tensor, _) in p.lets.items()}
+    numbers = {
+        s: int(next(t for t in p.tensors if t.name == tensor).values[0]) for s, (tensor, *_) in p.lets.items()
+    }
     every = p.every()
     for n in reversed(every):
         if n.op == "carried":
@@ -64,17 +73,20 @@ def smaller(p: Program) -> Iterator[Callable[[Program], None]]:
                 yield lambda q, n=n.id, a=a: replace_uses(q, n, a)
     for n in reversed(every):
         if n.op in ("loop", "if"):
-            for key, body in (("y", "body"), ("a", "then"), ("b", "else")):
+            for key in ("y", "a", "b"):
                 if n.op == ("loop" if key == "y" else "if") and n.at.get(key) is not None:
                     for m in p.node().values():
                         if m.id != n.at[key] and m.dtype == n.dtype and m.shape == n.shape:
                             yield lambda q, n=n.id, key=key, m=m.id: q.node()[n].at.__setitem__(key, m)
         if n.op == "if" and n.at["b"] is not None:
-            yield lambda q, n=n.id: (q.node()[n].at.__setitem__("b", None), q.node()[n].at.__setitem__("else", []))
+            yield lambda q, n=n.id: (
+                q.node()[n].at.__setitem__("b", None),
+                q.node()[n].at.__setitem__("else", []),
+            )
         if n.op == "loop" and n.at["turns"] != {"": 1}:
             yield lambda q, n=n.id: q.node()[n].at.__setitem__("turns", {"": 1})
     for n in reversed(every):
-        if n.op not in ("load", "carried", "iota") and n.dtype in ("f32", "i32"):
+        if (n.op not in ("load", "carried", "iota") or "as" in n.at) and n.dtype in ("f32", "i32"):
 
             def as_load(q: Program, i: int = n.id) -> None:
                 fresh = plain_load(q, q.node()[i])
@@ -88,16 +100,30 @@ def smaller(p: Program) -> Iterator[Callable[[Program], None]]:
                     yield lambda q, n=n.id, m=m.id: replace_uses(q, n, m)
             at = n.at
             for d, dim in enumerate(at["dims"]):
-                for other in ({"start": {"": 0}, "extent": dim["extent"], "step": 1}, {**dim, "step": 1}, {**dim, "start": {"": 0}}):
+                for other in (
+                    {"start": {"": 0}, "extent": dim["extent"], "step": 1},
+                    {**dim, "step": 1},
+                    {**dim, "start": {"": 0}},
+                ):
                     if other != dim:
-                        yield lambda q, n=n.id, d=d, other=other: q.node()[n].at["dims"].__setitem__(d, copy.deepcopy(other))
+                        yield (
+                            lambda q, n=n.id, d=d, other=other: (
+                                q.node()[n].at["dims"].__setitem__(d, copy.deepcopy(other))
+                            )
+                        )
                 for key in ("lo", "hi"):
                     if key in dim:
                         yield lambda q, n=n.id, d=d, key=key: q.node()[n].at["dims"][d].pop(key)
                 if dim["start"] != {"": 0}:
-                    v = sum(k * ({**p.scalars, **numbers}.get(s, 0) if s else 1) for s, k in dim["start"].items())
+                    v = sum(
+                        k * ({**p.scalars, **numbers}.get(s, 0) if s else 1) for s, k in dim["start"].items()
+                    )
                     if dim["start"] != {"": v}:
-                        yield lambda q, n=n.id, d=d, v=v: q.node()[n].at["dims"][d].__setitem__("start", {"": v})
+                        yield (
+                            lambda q, n=n.id, d=d, v=v: (
+                                q.node()[n].at["dims"][d].__setitem__("start", {"": v})
+                            )
+                        )
             if at["space"] != "register":
                 yield lambda q, n=n.id: q.node()[n].at.__setitem__("space", "register")
     for i, t in enumerate(p.tensors):
@@ -111,11 +137,11 @@ def smaller(p: Program) -> Iterator[Callable[[Program], None]]:
 
                 def fit(q: Program, i: int = i, d: int = d, k: int = user[0]["extent"]) -> None:
                     q.tensors[i].size[d] = k
-                    q.tensors[i].keep[d:d + 1] = [(0, k)] if q.tensors[i].keep else []
+                    q.tensors[i].keep[d : d + 1] = [(0, k)] if q.tensors[i].keep else []
 
                 if t.size[d] != user[0]["extent"]:
                     yield fit
-        if t.values != (1, 1) and t.name not in {tensor for tensor, _ in p.lets.values()}:
+        if t.values != (1, 1) and t.name not in {tensor for tensor, *_ in p.lets.values()}:
             yield lambda q, i=i: setattr(q.tensors[i], "values", (1, 1))
 
 

@@ -12,12 +12,14 @@ from typing import Any
 import model
 import numpy as np
 import numpy.ma as ma
+import contextlib
 
 FEATURES = (
-    "base reduce reshape slice concat shift scan user dot batch pipe gather pairs places index picks loops if iftile parts moving "
-    "store storeat scatter atomic old mean arg last where wfill scalar strides blocks steps lengths fill below assign sort"
+    "base reduce reshape slice concat shift scan user dot batch pipe gather pairs places index picks loops if "
+    "iftile parts moving store storeat scatter atomic old mean arg last where wfill scalar strides blocks steps "
+    "lengths types fill below partbelow assign sort topk"
 ).split()
-LATER = ("fill", "below", "assign", "sort")  # not in the language yet
+LATER = ("fill", "below", "partbelow", "assign", "sort", "topk")  # not in the language yet
 TODAY = [f for f in FEATURES if f not in LATER]
 SENTINEL = {"f32": -12345, "i32": -1234567}
 EXTENTS = (1, 2, 4, 7, 8, 16, 32, 33, 40, 64)
@@ -67,17 +69,31 @@ class Tensor:
                 x[...] = few[self.seed % len(few)]
             else:
                 x = np.where(r.random(self.size) < 0.3, r.choice(few, self.size), x)
-        return x.astype(model.NUMPY[self.dtype] if self.dtype != "i64" else np.int64)
+        return x.astype(model.NUMPY[self.dtype])
 
     def poisoned(self) -> np.ndarray:
+        """The data, with poison for what no slice with ends of its own has. Not to be written."""
+        key = (self.dtype, tuple(self.size), self.values, self.seed, self.special, tuple(self.keep))
+        if key not in MADE:
+            if len(MADE) > 100:
+                MADE.clear()
+            MADE[key] = self.made()
+        return MADE[key]
+
+    def made(self) -> np.ndarray:
         x = self.data()
         for d, (lo, hi) in enumerate(self.keep):
             i = np.arange(self.size[d])
             out = (i < lo) | (i >= hi)
             at = [slice(None)] * len(self.size)
             at[d] = out
-            x[tuple(at)] = np.nan if self.dtype[0] == "f" else 0x7F7F7F7F
+            x[tuple(at)] = (
+                np.nan if self.dtype[0] == "f" else {"u4": 15, "i32": 0x7F7F7F7F}.get(self.dtype, 0x7F)
+            )
         return x
+
+
+MADE: dict[tuple, np.ndarray] = {}
 
 
 @dataclass
@@ -96,7 +112,7 @@ class Program:
     blocks: int
     tensors: list[Tensor]
     scalars: dict[str, int]
-    lets: dict[str, tuple[str, int]]  # numbers that are elements of a tensor
+    lets: dict[str, tuple[str, int, int | None]]  # elements of tensors: at, below
     nodes: list[Node]
     sinks: list[Sink]
     store: bool  # are masked elements compared as unwritten?
@@ -164,19 +180,27 @@ class Text:
         p = self.p
         params = [f"{s}: i64" for s in p.scalars]
         for t in p.tensors:
-            sizes = [f"{t.name}n{d}" if named else str(n) for d, (n, named) in enumerate(zip(t.size, t.named, strict=True))]
+            sizes = [
+                f"{t.name}n{d}" if named else str(n)
+                for d, (n, named) in enumerate(zip(t.size, t.named, strict=True))
+            ]
             line = f"{t.name}: {'inout ' if t.written else ''}{t.dtype}[{', '.join(sizes)}]"
             if t.pad:
                 line += f" strides [{', '.join([f'{t.name}s{d}' for d in range(len(sizes) - 1)] + ['1'])}]"
             params.append(line)
         for name, dtype, shape in outputs(p):
             params.append(f"{name}: inout {dtype}[{extents(shape)}]")
-        for s, (tensor, at) in p.lets.items():
-            self.say(1, f"let {s} = i64({tensor}[{at}]);")
+        for s, (tensor, at, hi) in p.lets.items():
+            self.say(1, f"let {s} = i64({tensor}[{at}{'' if hi is None else f' below {hi}'}]);")
         self.put(p.nodes, 1)
         for i, s in enumerate(p.sinks):
             self.sink(i, s)
-        return PRELUDE + f"kernel k({', '.join(params)})\n{{\n    grid({p.blocks});\n" + "\n".join(self.lines) + "\n}\n"
+        return (
+            PRELUDE
+            + f"kernel k({', '.join(params)})\n{{\n    grid({p.blocks});\n"
+            + "\n".join(self.lines)
+            + "\n}\n"
+        )
 
     def say(self, depth: int, text: str) -> None:
         self.lines.append("    " * depth + text)
@@ -202,7 +226,7 @@ class Text:
 
     def one(self, n: Node, depth: int) -> None:
         v = [self.name[i] for i in n.args]
-        at, me = n.at, self.name[n.id]
+        _at, me = n.at, self.name[n.id]
         f = getattr(self, "op_" + n.op, None)
         if f:
             f(n, v, depth)
@@ -250,7 +274,9 @@ class Text:
         if op == "concat":
             return f"concat({at['d']}, {', '.join(v)})"
         if op == "shift":
-            return f"shift({v[0]}, {at['d']}, {at['n']}" + (f", {number(at['fill'], n.dtype)})" if at["fill"] is not None else ")")
+            return f"shift({v[0]}, {at['d']}, {at['n']}" + (
+                f", {number(at['fill'], n.dtype)})" if at["fill"] is not None else ")"
+            )
         if op in ("sum", "reduce_max", "reduce_min", "argmax", "argmin", "reduce_last"):
             return f"{op}({v[0]}, {at['d']})"
         if op == "mean8":
@@ -274,8 +300,16 @@ class Text:
         raise AssertionError(op)
 
     def op_load(self, n: Node, v: list[str], depth: int) -> None:
-        space = f": {n.at['space']}" if n.at["space"] else ""
-        self.say(depth, f"let {self.name[n.id]}{space} = {self.view(n.at['tensor'], n.at['dims'])};")
+        me, at = self.name[n.id], n.at
+        space = f": {at['space']}" if at["space"] else ""
+        view = self.view(at["tensor"], at["dims"])
+        if "as" not in at:
+            self.say(depth, f"let {me}{space} = {view};")
+        elif at["space"]:
+            self.say(depth, f"let c{n.id}{space} = {view};")
+            self.say(depth, f"let {me} = {n.dtype}(c{n.id});")
+        else:
+            self.say(depth, f"let {me} = {n.dtype}({view});")
 
     def op_gather(self, n: Node, v: list[str], depth: int) -> None:
         dims = [self.view("", [d])[1:-1] for d in n.at["dims"]]
@@ -283,8 +317,23 @@ class Text:
         self.say(depth, f"let {self.name[n.id]}: register = {n.at['tensor']}[{', '.join(dims)}];")
 
     def op_part(self, n: Node, v: list[str], depth: int) -> None:
-        dims = [(linear_text(n.at["pick"]) if e == n.at.get("picked") else s, k) for e, (s, k) in enumerate(n.at["dims"])]
+        dims = [
+            (linear_text(n.at["pick"]) if e == n.at.get("picked") else s, k)
+            for e, (s, k) in enumerate(n.at["dims"])
+        ]
         self.say(depth, f"let {self.name[n.id]} = {v[0]}[{part_text(dims)}];")
+
+    def op_partbelow(self, n: Node, v: list[str], depth: int) -> None:
+        out = []
+        for (s, k), (lo, hi) in zip(n.at["dims"], n.at["ends"], strict=True):
+            text = f"{s} :+ {k}" + (f" from {linear_text(lo)}" if lo is not None else "")
+            out.append(text + (f" below {linear_text(hi)}" if hi is not None else ""))
+        self.say(depth, f"let {self.name[n.id]} = {v[0]}[{', '.join(out)}];")
+
+    def op_topk(self, n: Node, v: list[str], depth: int) -> None:
+        me, at = self.name[n.id], n.at
+        names = (f"_{me}", me) if at["i"] else (me, f"_{me}")
+        self.say(depth, f"let ({names[0]}, {names[1]}) = topk({v[0]}, {n.shape[at['d']]}, {at['d']});")
 
     def op_gather2(self, n: Node, v: list[str], depth: int) -> None:
         self.say(depth, f"let {self.name[n.id]}: register = {n.at['tensor']}[{v[0]}, {v[1]}];")
@@ -292,13 +341,19 @@ class Text:
     def op_old(self, n: Node, v: list[str], depth: int) -> None:
         view = self.view(n.at["tensor"], n.at["dims"])
         if len(v) > 1:
-            view = f"{n.at['tensor']}[{v[1]}" + "".join(f", {self.view('', [d])[1:-1]}" for d in n.at["dims"][1:]) + "]"
+            view = (
+                f"{n.at['tensor']}[{v[1]}"
+                + "".join(f", {self.view('', [d])[1:-1]}" for d in n.at["dims"][1:])
+                + "]"
+            )
         self.say(depth, f"let {self.name[n.id]} = atomic_add({view}, {v[0]});")
 
     def op_pipe(self, n: Node, v: list[str], depth: int) -> None:
         me, at = self.name[n.id], n.at
         self.say(depth, f"var {me}: register f32[{extents(n.shape)}] = 0;")
-        self.say(depth, f"pipeline k{n.id} in 0..{linear_text(at['k'])} step {at['step']} stages {at['stages']} {{")
+        self.say(
+            depth, f"pipeline k{n.id} in 0..{linear_text(at['k'])} step {at['step']} stages {at['stages']} {{"
+        )
         self.say(depth + 1, f"let a{n.id}{at['space']} = {self.view(at['tensor'], at['dims'])};")
         self.say(depth + 1, f"let b{n.id}{at['space']} = {self.view(at['tensor2'], at['dims2'])};")
         self.say(depth + 1, f"{me} += dot(a{n.id}, b{n.id}.T);")
@@ -315,7 +370,11 @@ class Text:
 
     def several(self, n: Node, v: list[str], depth: int, f: str) -> None:
         me = self.name[n.id]
-        names = me if len(v) == 1 else "(" + ", ".join(me if i == n.at["i"] else f"_{me}_{i}" for i in range(len(v))) + ")"
+        names = (
+            me
+            if len(v) == 1
+            else "(" + ", ".join(me if i == n.at["i"] else f"_{me}_{i}" for i in range(len(v))) + ")"
+        )
         self.say(depth, f"let {names} = {f}({n.at['f']}, {n.at['d']}, {', '.join(v)});")
 
     def op_parts(self, n: Node, v: list[str], depth: int) -> None:
@@ -363,6 +422,8 @@ class Text:
         c = n.at["cond"]
         if c[0] == "tensor":
             text = f"{c[1]}[{linear_text(c[2])}] > {c[3]}"
+        elif c[0] == "one":
+            text = f"{v[1]} > {c[1]}"
         else:
             text = f"{v[1]}[{extents(c[1])}] > {c[2]}"
         self.say(depth, f"if {text} {{")
@@ -393,7 +454,11 @@ class Text:
 
 def first_value(p: Program, name: str, dtype: str) -> int:
     """What an output has before."""
-    return 0 if name[:3] == "OUT" and "atomic" in (p.sinks[int(name[3:])].kind, p.sinks[int(name[3:])].how) else SENTINEL[dtype]
+    return (
+        0
+        if name[:3] == "OUT" and "atomic" in (p.sinks[int(name[3:])].kind, p.sinks[int(name[3:])].how)
+        else SENTINEL[dtype]
+    )
 
 
 def outputs(p: Program) -> list[tuple[str, str, tuple[int, ...]]]:
@@ -441,8 +506,8 @@ class Evaluation:
         self.p = p
         self.env = dict(p.scalars) | {"block.x": block}
         self.data = {t.name: t.poisoned() for t in p.tensors}
-        for s, (tensor, at) in p.lets.items():
-            self.env[s] = int(model.element(self.data[tensor], [at]))
+        for s, (tensor, at, hi) in p.lets.items():
+            self.env[s] = int(model.element(self.data[tensor], [at], hi))
         self.tile: dict[int, model.Tile] = {}
 
     def run(self, nodes: list[Node]) -> None:
@@ -457,10 +522,16 @@ class Evaluation:
         def at(e: dict | None) -> int | None:
             return None if e is None else value(e, self.env)
 
-        return [(at(d["start"]), d["extent"], d.get("step", 1), at(d.get("lo")), at(d.get("hi"))) for d in dims]
+        return [
+            (at(d["start"]), d["extent"], d.get("step", 1), at(d.get("lo")), at(d.get("hi"))) for d in dims
+        ]
 
     def do_load(self, n: Node, v: list) -> model.Tile:
-        return model.load(self.data[n.at["tensor"]], self.view(n.at["dims"]))
+        t = model.load(self.data[n.at["tensor"]], self.view(n.at["dims"]))
+        if "as" not in n.at:
+            return t
+        with np.errstate(all="ignore"):  # NaN of what is not there
+            return model.raw(lambda x: x.astype(model.NUMPY[n.dtype]), t)
 
     def do_gather(self, n: Node, v: list) -> model.Tile:
         data = self.data[n.at["tensor"]]
@@ -473,6 +544,15 @@ class Evaluation:
 
     def do_gather2(self, n: Node, v: list) -> model.Tile:
         return model.gather_pair(self.data[n.at["tensor"]], v[0], v[1])
+
+    def do_partbelow(self, n: Node, v: list) -> model.Tile:
+        ends = [tuple(None if e is None else value(e, self.env) for e in pair) for pair in n.at["ends"]]
+        return model.part_below(v[0], n.at["dims"], ends)
+
+    def do_topk(self, n: Node, v: list) -> model.Tile:
+        d = n.at["d"]
+        y = model.ordered(v[0], d, True, bool(n.at["i"]))
+        return model.part(y, [(0, k) for k in n.shape])
 
     def do_part(self, n: Node, v: list) -> model.Tile:
         dims = list(n.at["dims"])
@@ -513,6 +593,8 @@ class Evaluation:
         c = n.at["cond"]
         if c[0] == "tensor":
             yes = model.element(self.data[c[1]], [value(c[2], self.env)]) > c[3]
+        elif c[0] == "one":
+            yes = model.decides(v[1], c[1])
         else:
             yes = model.tile_element(v[1], c[1]) > c[2]
         if yes:
@@ -552,7 +634,11 @@ class Evaluation:
             return model.raw(lambda x: x.astype(model.NUMPY[n.dtype]), v[0])
         if op == "iota":
             i = np.arange(n.shape[at["d"]], dtype=np.int32)
-            return model.whole(np.broadcast_to(i.reshape([-1 if d == at["d"] else 1 for d in range(len(n.shape))]), n.shape).copy())
+            return model.whole(
+                np.broadcast_to(
+                    i.reshape([-1 if d == at["d"] else 1 for d in range(len(n.shape))]), n.shape
+                ).copy()
+            )
         if op == "where":
             rest = list(v[1:])
             type_of = model.NUMPY[n.dtype]
@@ -596,7 +682,9 @@ class Evaluation:
             return v[0]
         if op == "element":
             k = model.tile_element(v[1], at["at"])
-            return model.elementwise(lambda x, y: x + y, v[0], model.whole(np.full((1,) * len(v[0].shape), k, v[0].dtype)))
+            return model.elementwise(
+                lambda x, y: x + y, v[0], model.whole(np.full((1,) * len(v[0].shape), k, v[0].dtype))
+            )
         if op == "gatherreg":
             return model.gather(v[0], at["d"], v[1])
         if op == "sort":
@@ -631,7 +719,7 @@ def judged(p: Program) -> tuple[dict[str, np.ndarray], bool]:
     model.reading = ""
     want = expected(p)
     same = True
-    for reading in ("drop", "joint"):
+    for reading in ("drop", "joint") if any(n.op in ("dot", "pipe") for n in p.every()) else ("drop",):
         model.reading = reading
         try:
             got = expected(p)
@@ -692,7 +780,10 @@ class Generator:
         return top
 
     def has_extremes(self, n: Node) -> bool:
-        return n.dtype == "i32" and any((np.abs(e.tile[n.id].x.data[e.tile[n.id].there].astype(np.int64)) >= 2**30).any() for e in self.evaluations)
+        return n.dtype == "i32" and any(
+            (np.abs(e.tile[n.id].x.data[e.tile[n.id].there].astype(np.int64)) >= 2**30).any()
+            for e in self.evaluations
+        )
 
     def calm(self, n: Node, most: int = 1000) -> Node:
         """n, or n held in range."""
@@ -728,10 +819,15 @@ class Generator:
 
     def length(self, v: int) -> str:
         """v as an element of a tensor; 0 also as one that is not there."""
-        t = Tensor(f"X{len(self.p.tensors)}", "i32", [3], [False], (v, v), 0, 0, [(0, 3)])
+        name = f"qX{len(self.p.tensors)}"
+        at, hi, data = self.r.randrange(3), None, v
+        if v == 0 and self.chance(0.5):
+            at, data = self.r.choice([-1, 3, 9]), 5
+            if "below" in self.features and self.chance(0.5):
+                at, hi = 1, self.r.choice([0, 1])
+        t = Tensor(name[1:], "i32", [3], [False], (data, data), 0, 0, [(0, 3)])
         self.p.tensors.append(t)
-        name = f"q{t.name}"
-        self.p.lets[name] = (t.name, self.r.choice([-1, 3, 9]) if v == 0 and self.chance(0.5) else self.r.randrange(3))
+        self.p.lets[name] = (t.name, at, hi)
         for e in self.evaluations:
             e.data[t.name] = t.poisoned()
             e.env[name] = v
@@ -768,7 +864,19 @@ class Generator:
         elif self.empty and self.chance(0.3):
             s = self.r.choice([-reach, -reach - 2, size, size + 3])
         elif self.chance(0.7):
-            s = self.r.choice([-1, 1, -2, -reach // 2, -reach // 3, size - reach // 2, size - 1, size - reach, size - reach + 1])
+            s = self.r.choice(
+                [
+                    -1,
+                    1,
+                    -2,
+                    -reach // 2,
+                    -reach // 3,
+                    size - reach // 2,
+                    size - 1,
+                    size - reach,
+                    size - reach + 1,
+                ]
+            )
         else:
             s = self.r.randint(-9, size + 9)
         e = self.number_of(s)
@@ -778,21 +886,41 @@ class Generator:
             e[self.r.choice(self.counters)] = self.r.choice([1, -1, extent, 2])
         return e
 
-    def load(self, shape: tuple[int, ...] | None = None, dtype: str | None = None, values: tuple[int, int] | None = None, again: int = 4) -> Node:
+    def load(
+        self,
+        shape: tuple[int, ...] | None = None,
+        dtype: str | None = None,
+        values: tuple[int, int] | None = None,
+        again: int = 4,
+    ) -> Node:
         shape = shape or self.shape()
         dtype = dtype or self.r.choice(["f32", "f32", "f32", "i32"])
         values = values or self.r.choice([(-9, 9), (-9, 9), (-9, -1), (1, 5), (0, 2), (-2, 0)])
         extent = list(shape)
-        dropped = -1
         if len(shape) < 3 and "index" in self.features and self.chance(0.15):
-            dropped = self.r.randrange(len(shape) + 1)
-            extent.insert(dropped, None)
-        t = self.tensor(dtype, len(extent), tuple(1 if n is None else n for n in extent), values)
-        if self.infinite and values[0] < values[1] and again == 4 and self.chance(0.4):
+            extent.insert(self.r.randrange(len(shape) + 1), None)
+        narrow = ""
+        if (
+            "types" in self.features
+            and values != (0, 0)
+            and values[1] < 10
+            and again == 4
+            and self.chance(0.15)
+        ):
+            narrow = self.r.choice(["u4", "u8", "i8"] + (["f16"] * 2 if dtype == "f32" else []))
+            values = (max(0, values[0]), max(1, values[1])) if narrow[0] == "u" else values
+        t = self.tensor(narrow or dtype, len(extent), tuple(1 if n is None else n for n in extent), values)
+        if narrow == "u4":
+            t.pad = 0
+        if not narrow and self.infinite and values[0] < values[1] and again == 4 and self.chance(0.4):
             t.special = self.r.choice(["some", "all"])
         dims = []
         for d, n in enumerate(extent):
-            step = self.r.choice([2, 3]) if n is not None and "steps" in self.features and self.chance(0.1) else 1
+            step = (
+                self.r.choice([2, 3])
+                if n is not None and "steps" in self.features and self.chance(0.1)
+                else 1
+            )
             dim = {"start": self.start(n or 1, t.size[d], step), "extent": n, "step": step}
             if n is None and self.chance(0.6):
                 dim["start"] = self.number_of(0)
@@ -812,24 +940,53 @@ class Generator:
             dims.append(dim)
         for e in self.evaluations:
             e.data[t.name] = t.poisoned()
-        n = self.add("load", [], dtype, shape, tensor=t.name, dims=dims, space=self.r.choice(["", "register", "register", "shared"]))
-        if again and not any(e.tile[n.id].there.any() for e in self.evaluations) and (not self.empty or self.chance(0.4)):
+        n = self.add(
+            "load",
+            [],
+            dtype,
+            shape,
+            tensor=t.name,
+            dims=dims,
+            space=self.r.choice(["", "register", "register", "shared"]),
+            **({"as": narrow} if narrow else {}),
+        )
+        if (
+            again
+            and not any(e.tile[n.id].there.any() for e in self.evaluations)
+            and (not self.empty or self.chance(0.4))
+        ):
             return self.load(shape, dtype, values, again - 1)
         return n
 
     # ---- ops
 
     def pick(self, dtype: str | None = None, rank: int | None = None, least: int = 1) -> Node:
-        known = [n for n in self.visible() if (dtype is None or n.dtype in dtype.split()) and (rank is None or len(n.shape) == rank) and len(n.shape) >= least and n.op != "iota"]
+        known = [
+            n
+            for n in self.visible()
+            if (dtype is None or n.dtype in dtype.split())
+            and (rank is None or len(n.shape) == rank)
+            and len(n.shape) >= least
+            and n.op != "iota"
+        ]
         if not known or self.chance(0.1):
-            return self.load(self.shape(rank) if rank else None, dtype.split()[0] if dtype and dtype != "bool" else None)
+            return self.load(
+                self.shape(rank) if rank else None, dtype.split()[0] if dtype and dtype != "bool" else None
+            )
         k = len(known)
         near = k - 1 - int(abs(self.r.gauss(0, 0.8)))
         return known[max(near, 0) if self.chance(0.9) else self.r.randrange(k)]
 
     def partner(self, n: Node) -> Node:
         """A tile that broadcasts to n's shape."""
-        same = [m for m in self.visible() if m.dtype == n.dtype and m.id != n.id and np.broadcast_shapes(*[m.shape]) and self.fits(m.shape, n.shape)]
+        same = [
+            m
+            for m in self.visible()
+            if m.dtype == n.dtype
+            and m.id != n.id
+            and np.broadcast_shapes(*[m.shape])
+            and self.fits(m.shape, n.shape)
+        ]
         if same and self.chance(0.5):
             return self.r.choice(same)
         shape = list(n.shape)
@@ -858,7 +1015,7 @@ class Generator:
             ("base", 14, self.g_elementwise),
             ("base", 4, self.g_compare),
             ("base", 5, self.g_transpose),
-            ("base", 2, self.g_inside),
+            ("base", 4, self.g_inside),
             ("where", 7, self.g_where),
             ("wfill", 2, self.g_wfill),
             ("fill", 7, self.g_fill),
@@ -882,13 +1039,20 @@ class Generator:
             ("moving", 2, self.g_moving),
             ("base", 2, self.g_shared),
             ("sort", 5, self.g_sort),
+            ("topk", 4, self.g_topk),
+            ("partbelow", 3, self.g_partbelow),
         ]
         if len(self.scopes) == 1:
             table += [("loops", 9, self.g_loop), ("if", 6, self.g_if), ("pipe", 4, self.g_pipe)]
             if self.p.blocks == 1:
                 table += [("old", 2, self.g_old)]
         table = [x for x in table if x[0] in self.features]
-        return self.r.choices([x[2] for x in table], [x[1] for x in table])[0]()
+        made = self.r.choices([x[2] for x in table], [x[1] for x in table])[0]()
+        moved = ("reshape", "concat", "transpose", "part", "parts", "loop", "if")
+        if made is not None and made.op in moved and "reduce" in self.features and self.chance(0.3):
+            if made.dtype in ("f32", "i32"):
+                return self.g_reduce(made)  # what a condition names is seen by a reduction
+        return made
 
     def g_elementwise(self) -> Node:
         n = self.calm(self.pick())
@@ -899,7 +1063,13 @@ class Generator:
             return self.add(self.r.choice(["&&", "||"]), [n.id, m.id], "bool", n.shape)
         k = self.r.random()
         if k < 0.2:
-            return self.add(self.r.choice(["+", "-", "*", "max", "min"]), [n.id], n.dtype, n.shape, v=self.r.choice([1, 2, 3, 7]))
+            return self.add(
+                self.r.choice(["+", "-", "*", "max", "min"]),
+                [n.id],
+                n.dtype,
+                n.shape,
+                v=self.r.choice([1, 2, 3, 7]),
+            )
         if k < 0.3:
             return self.add(self.r.choice(["neg", "abs"]), [n.id], n.dtype, n.shape)
         if k < 0.4:
@@ -908,7 +1078,15 @@ class Generator:
         args = [n.id, m.id]
         if self.chance(0.3):
             args.reverse()
-        return self.calm(self.add(self.r.choice(["+", "+", "+", "-", "*", "max", "min"]), args, n.dtype, n.shape, exact=self.chance(0.15) and n.dtype == "f32"))
+        return self.calm(
+            self.add(
+                self.r.choice(["+", "+", "+", "-", "*", "max", "min"]),
+                args,
+                n.dtype,
+                n.shape,
+                exact=self.chance(0.15) and n.dtype == "f32",
+            )
+        )
 
     def g_compare(self) -> Node:
         return self.compare(self.pick("f32 i32"))
@@ -920,7 +1098,14 @@ class Generator:
         p = list(range(len(n.shape)))
         while p == sorted(p):
             self.r.shuffle(p)
-        return self.add("transpose", [n.id], n.dtype, tuple(n.shape[d] for d in p), p=p, T=len(p) == 2 and self.chance(0.7))
+        return self.add(
+            "transpose",
+            [n.id],
+            n.dtype,
+            tuple(n.shape[d] for d in p),
+            p=p,
+            T=len(p) == 2 and self.chance(0.7),
+        )
 
     def g_inside(self) -> Node:
         n = self.pick()
@@ -945,7 +1130,9 @@ class Generator:
         if self.chance(0.4):
             args[1:] = args[:0:-1]
             a, b = b, a
-        return self.add("where", args, n.dtype, n.shape, a=a, b=b, f="rarely" if self.chance(0.1) else "where")
+        return self.add(
+            "where", args, n.dtype, n.shape, a=a, b=b, f="rarely" if self.chance(0.1) else "where"
+        )
 
     def g_wfill(self) -> Node:
         n = self.pick("f32 i32")
@@ -975,6 +1162,13 @@ class Generator:
     def g_aimed(self) -> Node:
         """A tied condition, one of one dim that may leave nothing, and a reduction."""
         a, b = self.r.choice([2, 4, 7, 8]), self.r.choice([2, 4, 8, 16])
+        if "dot" in self.features and self.chance(0.2):
+            n = self.load((a * b,), "f32")
+            n = self.calm(self.add("reshape", [n.id], n.dtype, (a, b)), 64)
+            m = self.load((b * 4,), "f32") if self.chance(0.6) else self.load((b, 4), "f32")
+            if len(m.shape) == 1:
+                m = self.add("reshape", [m.id], "f32", (b, 4))
+            return self.calm(self.add("dot", [n.id, self.calm(m, 64).id], "f32", (a, 4)))
         n = self.load((a * b,), self.r.choice(["f32", "f32", "i32"]))
         n = self.add("reshape", [n.id], n.dtype, (a, b))
         empty, self.empty = self.empty, self.chance(0.6)
@@ -1009,12 +1203,16 @@ class Generator:
         if "arg" in self.features:
             kinds += ["argmax", "argmin"]
         if "last" in self.features:
-            kinds.append("reduce_last")
+            kinds += ["reduce_last"] * 2
         kind = kind or self.r.choice(kinds)
         if kind == "mean8":
             n = self.calm(n, 200)
         dtype = "i32" if kind[:3] == "arg" else n.dtype
-        return self.calm(self.add(kind, [n.id], dtype, self.reduced(n, d), d=d)) if kind[:3] != "arg" else self.add(kind, [n.id], dtype, self.reduced(n, d), d=d)
+        return (
+            self.calm(self.add(kind, [n.id], dtype, self.reduced(n, d), d=d))
+            if kind[:3] != "arg"
+            else self.add(kind, [n.id], dtype, self.reduced(n, d), d=d)
+        )
 
     def reshaped(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         total = int(np.prod(shape))
@@ -1055,7 +1253,9 @@ class Generator:
             else:
                 cuts = [c for c in range(1, s + 1) if s % c == 0]
                 c = self.r.choice(cuts)
-                dims.append((c * self.r.randrange(s // c), c) if self.chance(0.8) else (self.r.randint(0, s - c), c))
+                dims.append(
+                    (c * self.r.randrange(s // c), c) if self.chance(0.8) else (self.r.randint(0, s - c), c)
+                )
         shape = tuple(k for _, k in dims if k is not None)
         if not shape or shape == n.shape:
             return None
@@ -1067,23 +1267,49 @@ class Generator:
             return None
         d = self.dim(n)
         if self.chance(0.3):
-            return self.add("concat", [n.id, n.id], n.dtype, n.shape[:d] + (2 * n.shape[d],) + n.shape[d + 1 :], d=d)
+            return self.add(
+                "concat", [n.id, n.id], n.dtype, n.shape[:d] + (2 * n.shape[d],) + n.shape[d + 1 :], d=d
+            )
         same = [m for m in self.visible() if m.dtype == n.dtype and m.shape == n.shape and m.id != n.id]
         m = self.r.choice(same) if same and self.chance(0.5) else None
         if m is None:
             shape = list(n.shape)
             if self.chance(0.3):
                 shape[d] = self.r.choice([1, 4, 8, shape[d]])
-            m = self.load(tuple(shape), n.dtype) if n.dtype != "bool" else self.compare(self.load(tuple(shape)))
+            m = (
+                self.load(tuple(shape), n.dtype)
+                if n.dtype != "bool"
+                else self.compare(self.load(tuple(shape)))
+            )
         args = [n, m]
         if self.chance(0.5):
             args.reverse()
-        return self.add("concat", [x.id for x in args], n.dtype, n.shape[:d] + (n.shape[d] + m.shape[d],) + n.shape[d + 1 :], d=d)
+        return self.add(
+            "concat",
+            [x.id for x in args],
+            n.dtype,
+            n.shape[:d] + (n.shape[d] + m.shape[d],) + n.shape[d + 1 :],
+            d=d,
+        )
 
     def g_shift(self) -> Node:
         n = self.pick("f32 i32")
         d = self.dim(n)
-        return self.add("shift", [n.id], n.dtype, n.shape, d=d, n=self.r.choice([0, 1, 1, 1, 2, 3, n.shape[d]]), fill=self.r.choice([None, None, 0, 7, -1]))
+        if self.chance(0.3):  # a front that is not there
+            n = self.load(n.shape, n.dtype, again=0)
+            n.at["dims"][-1 if n.at["dims"][-1]["extent"] else 0]["start"] = {"": -1}
+            for e in self.evaluations:
+                e.run([n])
+            d = len(n.shape) - 1
+        return self.add(
+            "shift",
+            [n.id],
+            n.dtype,
+            n.shape,
+            d=d,
+            n=self.r.choice([0, 1, 1, 1, 2, 3, n.shape[d]]),
+            fill=self.r.choice([None, None, 0, 7, -1]),
+        )
 
     def g_scan(self) -> Node:
         n = self.calm(self.pick("f32 i32"))
@@ -1095,7 +1321,11 @@ class Generator:
     def g_user(self) -> Node:
         n = self.calm(self.pick(), 100)
         d = self.dim(n)
-        f = self.r.choice(["opening", "latest", "adding", "linear"] if n.dtype != "bool" else ["opening", "latest", "either"])
+        f = self.r.choice(
+            ["opening", "latest", "adding", "linear"]
+            if n.dtype != "bool"
+            else ["opening", "latest", "either"]
+        )
         scan = "scan" in self.features and self.chance(0.6)
         args, i = [n.id], 0
         if f == "linear":
@@ -1114,8 +1344,16 @@ class Generator:
             return None
         a = self.calm(a, 64)
         k = a.shape[1]
-        known = [m for m in self.visible() if m.dtype == a.dtype and len(m.shape) == 2 and m.shape[0] == k and m.shape[1] <= 64]
-        b = self.calm(self.r.choice(known), 64) if known and self.chance(0.5) else self.load((k, self.r.choice([1, 4, 8, 16, 32])), a.dtype)
+        known = [
+            m
+            for m in self.visible()
+            if m.dtype == a.dtype and len(m.shape) == 2 and m.shape[0] == k and m.shape[1] <= 64
+        ]
+        b = (
+            self.calm(self.r.choice(known), 64)
+            if known and self.chance(0.5)
+            else self.load((k, self.r.choice([1, 4, 8, 16, 32])), a.dtype)
+        )
         return self.calm(self.add("dot", [a.id, b.id], a.dtype, (a.shape[0], b.shape[1])))
 
     def g_batch(self) -> Node:
@@ -1131,7 +1369,12 @@ class Generator:
         most = self.r.choice([0, 16, 33, 40, 64])
         k = self.number_of(most)
         me = self.n
-        at: dict[str, Any] = {"k": k, "step": step, "stages": self.r.choice([1, 2, 3]), "space": self.r.choice([": shared", ": shared", ""])}
+        at: dict[str, Any] = {
+            "k": k,
+            "step": step,
+            "stages": self.r.choice([1, 2, 3]),
+            "space": self.r.choice([": shared", ": shared", ""]),
+        }
         for e in self.evaluations:
             e.env[f"k{me}"] = 0
         for which, rows in (("", m), ("2", n)):
@@ -1142,13 +1385,19 @@ class Generator:
                 t.pad = 0
                 t.keep[1] = (0, t.size[1])
             dims = [
-                {"start": self.start(rows, t.size[0], 1) if self.chance(0.5) else {"": 0}, "extent": rows, "step": 1},
+                {
+                    "start": self.start(rows, t.size[0], 1) if self.chance(0.5) else {"": 0},
+                    "extent": rows,
+                    "step": 1,
+                },
                 {"start": {f"k{me}": 1, "": self.r.choice([0, 0, 0, -3])}, "extent": step, "step": 1},
             ]
             if "below" in self.features:
                 for d in (0, 1):
                     if self.chance(0.5):
-                        hi = self.r.choice([t.size[d] // 2, self.r.randint(0, max(t.size[d], 1)), t.size[d] + 1])
+                        hi = self.r.choice(
+                            [t.size[d] // 2, self.r.randint(0, max(t.size[d], 1)), t.size[d] + 1]
+                        )
                         dims[d]["hi"] = self.number_of(hi)
                         t.keep[d] = (0, min(t.size[d], max(hi, 0)))
             for e in self.evaluations:
@@ -1175,7 +1424,15 @@ class Generator:
         d = self.dim(n)
         k = self.r.randrange(n.shape[d])
         pick = {self.scalar(k): 1}
-        return self.add("part", [n.id], n.dtype, n.shape[:d] + n.shape[d + 1 :], picked=d, pick=pick, dims=[(0, None if e == d else s) for e, s in enumerate(n.shape)])
+        return self.add(
+            "part",
+            [n.id],
+            n.dtype,
+            n.shape[:d] + n.shape[d + 1 :],
+            picked=d,
+            pick=pick,
+            dims=[(0, None if e == d else s) for e, s in enumerate(n.shape)],
+        )
 
     def g_assign(self) -> Node:
         n = self.pick("f32 i32")
@@ -1237,7 +1494,13 @@ class Generator:
         i = self.index(t.size[d])
         dims = []
         for e in range(rank):
-            dims.append({"start": {"": 0} if e == d else self.start(full[e], t.size[e], 1), "extent": full[e], "step": 1})
+            dims.append(
+                {
+                    "start": {"": 0} if e == d else self.start(full[e], t.size[e], 1),
+                    "extent": full[e],
+                    "step": 1,
+                }
+            )
         shape = full[:d] + i.shape + full[d + 1 :]
         if np.prod(shape) > 2048:
             return None
@@ -1246,7 +1509,9 @@ class Generator:
     def g_element(self) -> Node:
         m = self.calm(self.pick("f32 i32"))
         n = self.calm(self.pick(m.dtype))
-        return self.calm(self.add("element", [n.id, m.id], n.dtype, n.shape, at=[self.r.randrange(s) for s in m.shape]))
+        return self.calm(
+            self.add("element", [n.id, m.id], n.dtype, n.shape, at=[self.r.randrange(s) for s in m.shape])
+        )
 
     def g_shared(self) -> Node:
         n = self.pick("f32 i32")
@@ -1277,7 +1542,38 @@ class Generator:
         shape = (n.shape[0] * k, *n.shape[1:])
         if np.prod(shape) > 2048:
             return None
-        return self.add("moving", [n.id], n.dtype, shape, turns=self.number_of(self.r.choice([0, 1, k])), start=self.r.choice([0, 5]))
+        return self.add(
+            "moving",
+            [n.id],
+            n.dtype,
+            shape,
+            turns=self.number_of(self.r.choice([0, 1, k])),
+            start=self.r.choice([0, 5]),
+        )
+
+    def g_topk(self) -> Node:
+        n = self.pick("f32 i32")
+        d = self.dim(n)
+        k = self.r.choice([c for c in (1, 2, 3, 5, n.shape[d]) if c <= n.shape[d]])
+        i = self.r.choice([0, 1])
+        return self.add(
+            "topk", [n.id], "i32" if i else n.dtype, n.shape[:d] + (k,) + n.shape[d + 1 :], d=d, i=i
+        )
+
+    def g_partbelow(self) -> Node:
+        """A slice of a register tile with ends of its own."""
+        n = self.pick("f32 i32")
+        dims, ends = [], []
+        for s in n.shape:
+            dims.append(self.part_of(s))
+            lo = self.number_of(self.r.choice([-1, 0, 1, s])) if self.chance(0.3) else None
+            ends.append(
+                (
+                    lo,
+                    self.number_of(self.r.choice([0, s // 2, s - 1, s, s + 3])) if self.chance(0.6) else None,
+                )
+            )
+        return self.add("partbelow", [n.id], n.dtype, tuple(k for _, k in dims), dims=dims, ends=ends)
 
     def g_sort(self) -> Node:
         n = self.pick("f32 i32")
@@ -1292,9 +1588,13 @@ class Generator:
             if n.dtype == like.dtype and n.shape == like.shape:
                 if keep is None or n.id == keep.id or self.chance(0.4):
                     return n
-                return self.calm(self.add(self.r.choice(["+", "+", "max"]), [keep.id, n.id], like.dtype, like.shape))
+                return self.calm(
+                    self.add(self.r.choice(["+", "+", "max"]), [keep.id, n.id], like.dtype, like.shape)
+                )
             if n.dtype == like.dtype and keep is not None and self.fits(n.shape, like.shape):
-                return self.calm(self.add(self.r.choice(["+", "+", "max"]), [keep.id, n.id], like.dtype, like.shape))
+                return self.calm(
+                    self.add(self.r.choice(["+", "+", "max"]), [keep.id, n.id], like.dtype, like.shape)
+                )
         n = self.load(like.shape, like.dtype)
         if keep is None or self.chance(0.1):
             return n
@@ -1302,10 +1602,8 @@ class Generator:
 
     def body(self, count: int) -> None:
         for _ in range(count):
-            try:
+            with contextlib.suppress(model.Inexact):
                 self.step()
-            except model.Inexact:
-                pass
 
     def g_loop(self) -> Node | None:
         n = self.calm(self.pick("f32 i32"), 200)
@@ -1331,7 +1629,14 @@ class Generator:
         y = self.settle(body[1:], n, body[0])
         self.scopes.pop()
         self.counters.pop()
-        node = Node(me, "loop", args, {"turns": count, "by": by, "body": body, "carried": carried, "y": y.id}, n.dtype, n.shape)
+        node = Node(
+            me,
+            "loop",
+            args,
+            {"turns": count, "by": by, "body": body, "carried": carried, "y": y.id},
+            n.dtype,
+            n.shape,
+        )
         return self.append(node)
 
     def append(self, node: Node) -> Node:
@@ -1347,10 +1652,16 @@ class Generator:
     def g_if(self) -> Node | None:
         n = self.calm(self.pick("f32 i32"), 200)
         args = [n.id]
-        if "iftile" in self.features and self.chance(0.3):
+        if "iftile" in self.features and self.chance(0.4):
             m = self.pick("f32 i32")
+            if self.chance(0.5):
+                for d in range(len(m.shape)):
+                    kind = self.r.choice(["reduce_max", "reduce_min", "sum"])
+                    m = self.calm(self.add(kind, [m.id], m.dtype, self.reduced(m, d), d=d))
+                cond: tuple = ("one", self.r.choice([-100, -1, 0, 0, 2]))
+            else:
+                cond = ("tile", [self.r.randrange(s) for s in m.shape], self.r.choice([-100, 0, 0, 2]))
             args.append(m.id)
-            cond: tuple = ("tile", [self.r.randrange(s) for s in m.shape], self.r.choice([-100, 0, 0, 2]))
         else:
             t = self.tensor("i32", 1, (8,), (-1, 1))
             if t.size == [0]:
@@ -1358,7 +1669,12 @@ class Generator:
                 t.keep = [(0, 1)]
                 for e in self.evaluations:
                     e.data[t.name] = t.poisoned()
-            cond = ("tensor", t.name, self.number_of(self.r.choice([0, 0, 0, 0, t.size[0] - 1, t.size[0], -1])), self.r.choice([-2, -1, 0, 0, 1]))
+            cond = (
+                "tensor",
+                t.name,
+                self.number_of(self.r.choice([0, 0, 0, 0, t.size[0] - 1, t.size[0], -1])),
+                self.r.choice([-2, -1, 0, 0, 1]),
+            )
         at: dict[str, Any] = {"cond": cond, "then": [], "else": [], "a": None, "b": None}
         me = self.n
         self.n += 1
@@ -1376,23 +1692,37 @@ class Generator:
     def make(self) -> Program:
         self.load()
         for _ in range(self.r.randint(2, self.most)):
-            try:
+            with contextlib.suppress(model.Inexact):
                 self.step()
-            except model.Inexact:
-                pass
         p = self.p
         for t in p.tensors:  # no zero extent that is a number in the text
             t.named = [named or n == 0 for n, named in zip(t.size, t.named, strict=True)]
         known = [n for n in p.nodes if n.op != "iota"]
         p.sinks.append(Sink("store", known[-1].id))
-        if len(known) > 3 and self.chance(0.3):
+        if len(known) > 3 and self.chance(0.5):
             p.sinks.append(Sink("store", self.r.choice(known[:-1]).id))
-        values = [n for n in known if n.dtype in ("f32", "i32") and np.prod(n.shape) <= 1024 and self.magnitude(n) <= 1000 and not self.has_extremes(n)]
-        if "storeat" in self.features and "store" in self.features and values and self.chance(0.25) and p.blocks == 1:
+        values = [
+            n
+            for n in known
+            if n.dtype in ("f32", "i32")
+            and np.prod(n.shape) <= 1024
+            and self.magnitude(n) <= 1000
+            and not self.has_extremes(n)
+        ]
+        if (
+            "storeat" in self.features
+            and "store" in self.features
+            and values
+            and self.chance(0.25)
+            and p.blocks == 1
+        ):
             n = self.r.choice(values)
             if all(np.isfinite(e.tile[n.id].x.data).all() for e in self.evaluations):
                 size = [self.r.choice([max(1, k - 1), k, k + 2, 7]) for k in n.shape]
-                dims = [{"start": self.start(k, s, 1), "extent": k, "step": 1} for k, s in zip(n.shape, size, strict=True)]
+                dims = [
+                    {"start": self.start(k, s, 1), "extent": k, "step": 1}
+                    for k, s in zip(n.shape, size, strict=True)
+                ]
                 for d, s in zip(dims, size, strict=True):
                     if self.chance(0.15) and "steps" in self.features:
                         d["step"] = 2
@@ -1402,15 +1732,16 @@ class Generator:
                 p.sinks.append(Sink("storeat", n.id, -1, dims, size, how))
         for kind in ("scatter", "atomic"):
             if kind in self.features and values and self.chance(0.12) and p.blocks == 1:
-                try:
+                with contextlib.suppress(model.Inexact):
                     self.through_indices(kind, self.r.choice(values))
-                except model.Inexact:
-                    pass
         prune(p)
         return p
 
     def through_indices(self, kind: str, n: Node) -> None:
-        if any(np.isinf(e.tile[n.id].x.data).any() or np.isnan(e.tile[n.id].x.data).any() for e in self.evaluations):
+        if any(
+            np.isinf(e.tile[n.id].x.data).any() or np.isnan(e.tile[n.id].x.data).any()
+            for e in self.evaluations
+        ):
             return
         k = n.shape[0]
         if kind == "scatter":  # no place twice
@@ -1456,8 +1787,10 @@ def prune(p: Program) -> bool:
     for s in list(p.lets):
         if len(re.findall(rf"\b{s}\b", body)) < 2:
             del p.lets[s]
-    used = {tensor for tensor, _ in p.lets.values()}
-    used |= {n.at[k] for n in p.every() for k in ("tensor", "tensor2") if k in n.at} | {n.at["cond"][1] for n in p.every() if n.op == "if" and n.at["cond"][0] == "tensor"}
+    used = {tensor for tensor, *_ in p.lets.values()}
+    used |= {n.at[k] for n in p.every() for k in ("tensor", "tensor2") if k in n.at} | {
+        n.at["cond"][1] for n in p.every() if n.op == "if" and n.at["cond"][0] == "tensor"
+    }
     p.tensors[:] = [t for t in p.tensors if t.name in used]
     for s in list(p.scalars):
         if not re.search(rf"\b{s}\b", body):
