@@ -479,10 +479,12 @@ pass_mask_bounds(Kernel *k)
 
 	if (k->masked)
 		return false;
-	if (carries_tiles(k))
+	b.learning = carries_tiles(k);
+	if (b.learning)
 		do
 			run(&b, kernel_copy(k));
 		while (b.grew && !k->unit->diag->nerror);
+	b.learning = false;
 	if (!k->unit->diag->nerror)
 		run(&b, k);
 	drop_unmask(k);

@@ -63,6 +63,7 @@ typedef struct Bounds {
 	int nundo, undo_cap;
 	MaskForms **learned; /* by op id of a loop: forms of its carried tiles, as far as known */
 	uint32_t nlearned;
+	bool learning;       /* on a copy of the kernel: no warnings */
 	bool grew;           /* a loop needs more forms than it had */
 	bool changed;
 } Bounds;
@@ -118,8 +119,14 @@ TileBounds bounds_joined(Bounds *b, Op *o, const TileBounds *e, const TileBounds
 TileBounds bounds_reduced(Bounds *b, Op *o, const TileBounds *e, int d, const Type *x);
 /* The smaller (O_min) or larger (O_max) of two ends, either of which may be NULL: open. */
 Val *bound_tighter(Op *o, OpCode code, Val *x, Val *y);
+/* Is x <= y? Returns false if unknown. */
+bool bound_at_most(const Op *o, const Val *x, const Val *y);
 /* Clamps an element's index, an i64 scalar, to [0, extent]. */
 Val *bound_clamped(Op *o, Val *x, int64_t extent);
+
+/* mask_stores.c: store o, of a value with bounds e, writes no element outside of them. */
+void store_leaves_out(Bounds *b, Op *o, const TileBounds *e);
+void copy_leaves_out(Bounds *b, Op *o, const TileBounds *e);
 
 /* mask_carried.c */
 /* Returns the loop that replaces o, with the ends of its carried tiles' bounds; sets the bounds of its arguments. */

@@ -580,7 +580,11 @@ edge_store(Bounds *b, Op *o)
 		no_zeros(&old);
 		edge_set(b, view_root(access_found(o)), &old);
 	}
-	if (store_dest(o)->type.space != S_shared || IMM(o, update))
+	if (store_dest(o)->type.space == S_global) {
+		store_leaves_out(b, o, &e);
+		return;
+	}
+	if (IMM(o, update))
 		return;
 	if (written(b, o, store_dest(o), &e))
 		return;
@@ -595,8 +599,11 @@ edge_copy(Bounds *b, Op *o)
 	static const TileBounds all;
 	TileBounds e = { .zero = 0 };
 
-	if (copy_dest(o)->type.space != S_shared)
+	if (copy_dest(o)->type.space != S_shared) {
+		e = edges_of_memory(b, o, copy_source(o));
+		copy_leaves_out(b, o, &e);
 		return;
+	}
 	if (!IMM(o, async))
 		e = edges_of_memory(b, o, copy_source(o));
 	if (!written(b, o, copy_dest(o), &e))

@@ -415,16 +415,15 @@ is_rounded_up(const Op *o, const Val *x, const Val *y)
 	       val_is_const(elt_rhs(add), &more) && n == by && more == n - 1 && index_equal(o, elt_lhs(add), x);
 }
 
-/* Is x <= y? Returns false if unknown. */
-static bool
-surely_at_most(const Op *o, const Val *x, const Val *y)
+bool
+bound_at_most(const Op *o, const Val *x, const Val *y)
 {
 	const Op *a = x->def, *b = y->def;
 
 	if (index_equal(o, x, y) || is_rounded_up(o, x, y))
 		return true;
 	return a && b && a->code == O_sub && b->code == O_sub && index_equal(o, elt_rhs(a), elt_rhs(b)) &&
-	       surely_at_most(o, elt_lhs(a), elt_lhs(b));
+	       bound_at_most(o, elt_lhs(a), elt_lhs(b));
 }
 
 Val *
@@ -432,9 +431,9 @@ bound_tighter(Op *o, OpCode code, Val *x, Val *y)
 {
 	if (!x || !y)
 		return x ? x : y;
-	if (surely_at_most(o, x, y))
+	if (bound_at_most(o, x, y))
 		return code == O_min ? x : y;
-	if (surely_at_most(o, y, x))
+	if (bound_at_most(o, y, x))
 		return code == O_min ? y : x;
 	return ir_bin(o->parent, o, code, x, y);
 }

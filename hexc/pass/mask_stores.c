@@ -1,0 +1,306 @@
+/* mask_stores.c - makes stores leave out elements that do not exist.
+ *
+ * Most stores need nothing: the target ends where the value does. Otherwise the store goes through indices, which are
+ * -1 where an element is missing: nothing is written there. */
+#include "hexc/pass/mask_bounds.h"
+#include "hexc/analysis/value_range.h"
+#include "hexc/ir/memory_effects.h"
+#include <string.h>
+
+/* The question whether a target's bounds imply another end or front; `seen`: carried values under question, for which
+ * it is assumed. */
+typedef struct Implies {
+	Bounds *b;
+	const Op *store;
+	const Val *target; /* the target's own end, or front; NULL: it has none */
+	bool front;
+	int64_t extent;
+	const Val *seen[16];
+	int nseen;
+} Implies;
+
+static bool implied(Implies *q, Val *x);
+
+/* What a loop carries is implied if its initial value is, and each next one where the preceding ones are. */
+static bool
+carried_implied(Implies *q, const Val *v, Op *loop, int i)
+{
+	const Op *yield = loop->blk[0]->last;
+
+	for (int n = 0; n < q->nseen; n++)
+		if (q->seen[n] == loop->out[i])
+			return true;
+	if (q->nseen == COUNT_OF(q->seen) || !yield || yield->code != O_yield || i >= yield->nin)
+		return false; /* the loop is not done yet */
+	(void)v;
+	q->seen[q->nseen++] = loop->out[i];
+	return implied(q, for_init(loop, i)) && implied(q, yield->in[i]);
+}
+
+/* Is no element within the target outside of the end or front x? */
+static bool
+implied(Implies *q, Val *x)
+{
+	Op *def = x ? x->def : NULL, *owner = x && !def ? x->block->owner : NULL;
+
+	if (!x)
+		return true;
+	if (q->target && (q->front ? bound_at_most(q->store, x, q->target) : bound_at_most(q->store, q->target, x)))
+		return true;
+	if (q->front ? val_fact(q->b->k, x).hi <= 0 : val_fact(q->b->k, x).lo >= q->extent)
+		return true;
+	if (owner && owner->code == O_for && x->index > 0)
+		return carried_implied(q, x, owner, x->index - 1);
+	if (def && def->code == O_for)
+		return carried_implied(q, x, def, x->index);
+	if (def && def->code == O_if)
+		return implied(q, def->blk[0]->last->in[x->index]) && implied(q, def->blk[1]->last->in[x->index]);
+	if (def && def->code == O_select)
+		return implied(q, select_yes(def)) && implied(q, select_no(def));
+	return def && def->code == (q->front ? O_max : O_min) && implied(q, elt_lhs(def)) && implied(q, elt_rhs(def));
+}
+
+/* Does the condition hold for all elements? */
+static bool
+never_missing(Bounds *b, const MaskCond *c, const Type *x)
+{
+	int64_t end = 1;
+
+	if (c->tile)
+		return false;
+	for (int d = 0; d < x->rank; d++)
+		end += c->coef[d] * (x->shape[d] - 1);
+	return (!c->lo || val_fact(b->k, c->lo).hi <= 0) && (!c->hi || val_fact(b->k, c->hi).lo >= end);
+}
+
+/* The conditions of e that the target's bounds t do not imply. */
+static TileBounds
+not_implied(Bounds *b, const Op *o, const TileBounds *e, const TileBounds *t, const Type *x)
+{
+	TileBounds r = { .zero = 0 };
+
+	for (int d = 0; d < x->rank; d++) {
+		Implies end = { b, o, t->at[d], false, x->shape[d], { NULL }, 0 };
+		Implies front = { b, o, t->from[d], true, 0, { NULL }, 0 };
+
+		r.at[d] = implied(&end, e->at[d]) ? NULL : e->at[d];
+		r.from[d] = implied(&front, e->from[d]) ? NULL : e->from[d];
+	}
+	for (int i = 0; i < e->nmore; i++) {
+		bool same = false;
+
+		for (int j = 0; j < t->nmore; j++)
+			same = same || cond_equal(o, &e->more[i], &t->more[j]);
+		for (int d = 0; d < x->rank; d++) {
+			MaskCond range = cond_of_range(t, d);
+
+			same = same || ((range.lo || range.hi) && cond_equal(o, &e->more[i], &range));
+		}
+		if (!same && !never_missing(b, &e->more[i], x))
+			r.more[r.nmore++] = e->more[i];
+	}
+	return r;
+}
+
+/* Takes the conditions out of r that hold for all elements or for none, as a bool scalar; NULL: there is none. */
+static Val *
+take_uniform(Op *o, TileBounds *r, const Type *x)
+{
+	Val *all = NULL;
+	int n = 0;
+
+	for (int i = 0; i < r->nmore; i++) {
+		const MaskCond *c = &r->more[i];
+		bool varies = c->tile != NULL;
+
+		for (int d = 0; d < x->rank; d++)
+			varies = varies || (c->coef[d] && x->shape[d] > 1);
+		if (varies) {
+			r->more[n++] = *c;
+			continue;
+		}
+		if (c->lo) {
+			Val *v = ir_bin(o->parent, o, O_le, c->lo, ir_const(o->parent, o, 0));
+
+			all = all ? ir_bin(o->parent, o, O_and, all, v) : v;
+		}
+		if (c->hi) {
+			Val *v = ir_bin(o->parent, o, O_lt, ir_const(o->parent, o, 0), c->hi);
+
+			all = all ? ir_bin(o->parent, o, O_and, all, v) : v;
+		}
+	}
+	r->nmore = n;
+	return all;
+}
+
+/* The target, or one outside of the tensor where cond is false: at index -1 of a dim, an outer one without a slice if
+ * there is one. */
+static Val *
+unless_uniform(Op *o, Val *dest, Val *cond)
+{
+	const Op *view = dest->def;
+	Val *root = view ? view_source(view) : dest, *in[1 + DIM_MAX] = { root }, *choice[3] = { cond };
+	Type i64 = type_scalar(D_i64);
+	int best = -1;
+	Op *n;
+
+	if (root->def)
+		return NULL;
+	for (int d = root->type.rank - 1; d >= 0; d--) {
+		bool gathers = view && view_gathers(view, d);
+		bool single = view && view_result_dim(view, d) < 0;
+
+		in[1 + d] = view ? view_start(view, d) : ir_const(o->parent, o, 0);
+		if (!gathers && (best < 0 || single || !(view && view_result_dim(view, best) < 0)))
+			best = d;
+	}
+	if (best < 0)
+		return NULL;
+	choice[1] = in[1 + best];
+	choice[2] = ir_const(o->parent, o, view && view_result_dim(view, best) < 0 ? -1 : -dest->type.shape[best]);
+	if (view && view_result_dim(view, best) >= 0)
+		choice[2] = ir_const(o->parent, o,
+		                     -dest->type.shape[view_result_dim(view, best)] * view_step(view, best));
+	in[1 + best] = op_new(o->parent, o, O_select, o->src, 3, choice, 1, &i64)->out[0];
+	n = op_new(o->parent, o, O_view, o->src, 1 + root->type.rank, in, 1, &dest->type);
+	if (view)
+		memcpy(n->imm, view->imm, sizeof n->imm);
+	return n->out[0];
+}
+
+static Val *
+put(Op *o, OpCode code, int nin, Val *const *in, Type t)
+{
+	return op_new(o->parent, o, code, o->src, nin, in, 1, &t)->out[0];
+}
+
+/* Indices start + i * step along dim d of type t, with extent 1 in its other dims. */
+static Val *
+indices_along(Op *o, Val *start, int64_t step, int d, const Type *t)
+{
+	Type at = type_tile(D_i64, S_reg, t->rank, t->shape), narrow;
+	Val *in[2];
+
+	for (int i = 0; i < t->rank; i++)
+		at.shape[i] = i == d ? t->shape[d] : 1;
+	narrow = at;
+	narrow.dtype = D_i32;
+	in[0] = put(o, O_iota, 0, NULL, narrow);
+	IMM_SET(in[0]->def, dim, d);
+	in[0] = put(o, O_cast, 1, in, at);
+	if (step != 1) {
+		in[1] = put(o, O_const, 0, NULL, at);
+		IMM_SET(in[1]->def, value, step);
+		in[0] = put(o, O_mul, 2, in, at);
+	}
+	in[1] = put(o, O_splat, 1, &start, at);
+	return put(o, O_add, 2, in, at);
+}
+
+/* The target's elements by indices, without those where `there` is false; NULL: it is a view of a view. */
+static Val *
+by_indices(Op *o, Val *dest, Val *there)
+{
+	const Op *view = dest->def;
+	Val *root = view ? view_source(view) : dest, *in[1 + DIM_MAX] = { root };
+	const Type *t = &dest->type;
+	int64_t dropped = 0;
+	int found = 0;
+	Type type;
+	Op *n;
+
+	if (root->def)
+		return NULL;
+	for (int d = 0; d < root->type.rank; d++) {
+		Val *start = view ? view_start(view, d) : ir_const(o->parent, o, 0);
+		int r = view ? view_result_dim(view, d) : d;
+		bool gathers = view && view_gathers(view, d);
+		Type at = type_tile(D_i64, S_reg, t->rank, t->shape);
+
+		in[1 + d] = start;
+		if (!gathers && r < 0) {
+			dropped |= (int64_t)1 << d;
+			continue;
+		}
+		if (gathers) {
+			int g = view_gather_dim(view);
+
+			for (int i = 0; i < t->rank; i++)
+				at.shape[i] = i >= g && i < g + start->type.rank ? start->type.shape[i - g] : 1;
+			at.dtype = start->type.dtype;
+			in[1 + d] = put(o, O_reshape, 1, &start, at);
+		} else {
+			in[1 + d] = indices_along(o, start, view ? view_step(view, d) : 1, r, t);
+		}
+		if (found++) {
+			dropped |= (int64_t)1 << d;
+			continue;
+		}
+		at = type_tile(in[1 + d]->type.dtype, S_reg, t->rank, t->shape);
+		if (!type_same(&in[1 + d]->type, &at))
+			in[1 + d] = put(o, O_broadcast, 1, &in[1 + d], at);
+		{
+			Val *choice[3] = { there, in[1 + d], put(o, O_const, 0, NULL, at) };
+
+			IMM_SET(choice[2]->def, value, -1);
+			in[1 + d] = put(o, O_select, 3, choice, at);
+		}
+	}
+	if (!found)
+		return NULL;
+	type = type_tile(t->dtype, S_global, t->rank, t->shape);
+	n = op_new(o->parent, o, O_view, o->src, 1 + root->type.rank, in, 1, &type);
+	IMM_SET(n, dropped, dropped);
+	return n->out[0];
+}
+
+void
+store_leaves_out(Bounds *b, Op *o, const TileBounds *e)
+{
+	const Type *x = &store_value(o)->type;
+	TileBounds target, rest;
+	Val *to, *cond;
+
+	if (x->space != S_reg || !bounds_known(e))
+		return;
+	target = edges_of_memory(b, o, store_dest(o));
+	rest = not_implied(b, o, e, &target, x);
+	if (!bounds_known(&rest))
+		return;
+	b->changed = true;
+	cond = take_uniform(o, &rest, x);
+	if (cond && (to = unless_uniform(o, store_dest(o), cond)) != NULL) {
+		o->in[IN_store_dest] = to;
+		if (!bounds_known(&rest))
+			return;
+	}
+	to = by_indices(o, store_dest(o), inside_tile(o, &rest, x));
+	if (!to) {
+		diag_error(b->k->unit->diag, o->src,
+		           "this store would leave out elements that its value does not have; store `fill(x, value)`");
+		return;
+	}
+	o->in[IN_store_dest] = to;
+	if (!b->learning)
+		diag_warn(b->k->unit->diag, DW_leftout, o->src,
+		          "the store leaves out elements that its value does not have%s%s%s; to store a number for them, "
+		          "write `fill(x, number)`",
+		          store_value(o)->name ? ": `" : "", store_value(o)->name ? store_value(o)->name : "",
+		          store_value(o)->name ? "`" : "");
+}
+
+void
+copy_leaves_out(Bounds *b, Op *o, const TileBounds *e)
+{
+	TileBounds target, rest;
+
+	if (!bounds_known(e))
+		return;
+	target = edges_of_memory(b, o, copy_dest(o));
+	rest = not_implied(b, o, e, &target, &copy_dest(o)->type);
+	if (bounds_known(&rest))
+		diag_error(b->k->unit->diag, o->src,
+		           "this asynchronous store would leave out elements that the shared tile does not have; fill it "
+		           "with `fill(x, value)`");
+}
