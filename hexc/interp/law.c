@@ -912,7 +912,7 @@ LAW(copy)
 	Missing m = { .n = type_size(t) };
 	bool ok;
 
-	if (to->shared && !IMM(o, async) && !it->task->blank) {
+	if (to->shared && !IMM(o, async) && !IMM(o, filled) && !it->task->blank) {
 		x.f = NEWN(&it->arena, double, x.n);
 		x.i = (void *)x.f;
 		read_conditions(it, &m, from, t, &x);

@@ -1,5 +1,7 @@
 /* lower_decl.c - lowers declarations: let and var, scalars, register tiles and shared tiles. */
+#include "hexc/ir/dtype_value.h"
 #include "hexc/lang/lower.h"
+#include <math.h>
 
 /* ---- types as written ------------------------------------------------------------------------ */
 
@@ -54,9 +56,9 @@ alloc(Lower *l, const Stmt *s, Type t)
 }
 
 /* Fills a shared tile: global memory is copied, which pipeline loops make asynchronous; anything else goes
- * through registers. */
+ * through registers. `filled`: elements out of bounds exist, as the zeros that a copy writes. */
 static LoweredValue
-fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
+fill_shared(Lower *l, const Stmt *s, Operand src, Type t, bool filled)
 {
 	LoweredValue r = { .kind = VK_view };
 	const Type *from = src.v.kind == VK_view ? &src.v.v->type : NULL;
@@ -72,7 +74,7 @@ fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
 		}
 		in[0] = lower_whole(l, src.e->src, src.v.v);
 		in[1] = r.v = alloc(l, s, t);
-		op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL);
+		IMM_SET(op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL), filled, filled);
 		return r;
 	}
 	t.space = S_reg;
@@ -106,10 +108,24 @@ shared_type(Lower *l, const Stmt *s, Operand *src, Type *t)
 	return check_shape(l, t->rank, t->shape, s->value->src);
 }
 
+/* Is it fill(X[...], 0), which a copy of the slice does by itself? */
+static bool
+is_zero_fill(Lower *l, const Expr *e)
+{
+	LoweredValue v;
+
+	if (e->kind != EX_call || !e->name || strcmp(e->name, "fill") != 0 || e->narg != 2 ||
+	    e->arg[0]->kind != EX_index || lower_find_fn(l, e->name, e->src))
+		return false;
+	v = lower_expr(l, e->arg[1]);
+	return value_is_const(&v) && !(fabs(const_double(&v)) > 0);
+}
+
 static LoweredValue
 let_shared(Lower *l, const Stmt *s)
 {
 	Operand src = { .e = s->value };
+	bool filled;
 	Type t;
 
 	if (s->is_var) {
@@ -130,12 +146,18 @@ let_shared(Lower *l, const Stmt *s)
 		           s->name, s->name);
 		return value_none();
 	}
-	src = lower_operand(l, s->value);
+	filled = is_zero_fill(l, s->value);
+	src = lower_operand(l, filled ? s->value->arg[0] : s->value);
+	if (filled && !(src.v.kind == VK_view && src.v.v->type.space == S_global &&
+	                !(fabs(num_outside(src.v.v->type.dtype)) > 0))) {
+		filled = false;
+		src = lower_operand(l, s->value);
+	}
 	if (src.v.kind == VK_view && src.v.v->type.space == S_shared)
 		src.v = lower_load_tile(l, src);
 	if (src.v.kind == VK_none || (!s->type.shaped && !shared_type(l, s, &src, &t)))
 		return value_none();
-	return fill_shared(l, s, src, t);
+	return fill_shared(l, s, src, t, filled);
 }
 
 /* ---- registers and scalars ------------------------------------------------------------------- */

@@ -604,7 +604,7 @@ edge_copy(Bounds *b, Op *o)
 		copy_leaves_out(b, o, &e);
 		return;
 	}
-	if (!IMM(o, async))
+	if (!IMM(o, async) && !IMM(o, filled))
 		e = edges_of_memory(b, o, copy_source(o));
 	if (!written(b, o, copy_dest(o), &e))
 		edge_set(b, view_root(copy_dest(o)), &all);

@@ -198,28 +198,101 @@ indices_along(Op *o, Val *start, int64_t step, int d, const Type *t)
 	return put(o, O_add, 2, in, at);
 }
 
-/* The target's elements by indices, without those where `there` is false; NULL: it is a view of a view. */
+/* Bit d: r has a condition that varies along d. */
+static unsigned
+dims_of(const TileBounds *r, const Type *x)
+{
+	unsigned dims = 0;
+
+	for (int d = 0; d < x->rank; d++) {
+		dims |= (unsigned)(r->at[d] || r->from[d]) << d;
+		for (int i = 0; i < r->nmore; i++)
+			dims |= (unsigned)cond_varies(&r->more[i], d) << d;
+	}
+	return dims;
+}
+
+/* A bool tile over dims [g, g + n) of x, along which all conditions of r vary. */
 static Val *
-by_indices(Op *o, Val *dest, Val *there)
+inside_of_dims(Op *o, const TileBounds *r, const Type *x, int g, int n)
+{
+	Type part = *x, t = type_tile(D_bool, S_reg, n, x->shape + g);
+	Val *v;
+
+	for (int d = 0; d < x->rank; d++)
+		if (d < g || d >= g + n)
+			part.shape[d] = 1;
+	v = inside_tile(o, r, &part);
+	return type_same(&v->type, &t) ? v : put(o, O_reshape, 1, &v, t);
+}
+
+/* The indices, broadcast to the shape of `there`, or -1 where that is false. */
+static Val *
+indices_or_none(Op *o, Val *index, Val *there)
+{
+	Type at = type_tile(index->type.dtype, S_reg, there->type.rank, there->type.shape);
+	Val *in[3] = { there, index, put(o, O_const, 0, NULL, at) };
+
+	IMM_SET(in[2]->def, value, -1);
+	if (!type_same(&index->type, &at))
+		in[1] = put(o, O_broadcast, 1, &index, at);
+	return put(o, O_select, 3, in, at);
+}
+
+/* The target with dims [g, g + n) by indices, without elements outside of r, whose conditions vary along these dims.
+ * Its other dims stay slices. */
+static Val *
+by_some_indices(Op *o, Val *dest, const TileBounds *r, int g, int n)
+{
+	const Op *view = dest->def;
+	Val *root = view ? view_source(view) : dest, *in[1 + DIM_MAX] = { root }, *there;
+	bool done = false;
+	Op *v;
+
+	there = inside_of_dims(o, r, &dest->type, g, n);
+	for (int d = 0; d < root->type.rank; d++) {
+		int at = view ? view_result_dim(view, d) : d;
+
+		in[1 + d] = view ? view_start(view, d) : ir_const(o->parent, o, 0);
+		if (done || (view && view_gathers(view, d) ? false : at != g))
+			continue;
+		if (!(view && view_gathers(view, d))) {
+			Type line = type_tile(dest->type.dtype, S_reg, 1, dest->type.shape + g);
+
+			in[1 + d] = indices_along(o, in[1 + d], view ? view_step(view, d) : 1, 0, &line);
+		}
+		in[1 + d] = indices_or_none(o, in[1 + d], there);
+		done = true;
+	}
+	v = op_new(o->parent, o, O_view, o->src, 1 + root->type.rank, in, 1, &dest->type);
+	if (view)
+		memcpy(v->imm, view->imm, sizeof v->imm);
+	for (int d = 0; d < root->type.rank; d++)
+		if (view_gathers(v, d))
+			IMM_SET_AT(v, step, d, 0);
+	return v->out[0];
+}
+
+/* The target with all dims by indices. */
+static Val *
+by_all_indices(Op *o, Val *dest, const TileBounds *r)
 {
 	const Op *view = dest->def;
 	Val *root = view ? view_source(view) : dest, *in[1 + DIM_MAX] = { root };
 	const Type *t = &dest->type;
 	int64_t dropped = 0;
 	int found = 0;
-	Type type;
+	Type type = type_tile(t->dtype, S_global, t->rank, t->shape);
 	Op *n;
 
-	if (root->def)
-		return NULL;
 	for (int d = 0; d < root->type.rank; d++) {
 		Val *start = view ? view_start(view, d) : ir_const(o->parent, o, 0);
-		int r = view ? view_result_dim(view, d) : d;
+		int at = view ? view_result_dim(view, d) : d;
 		bool gathers = view && view_gathers(view, d);
-		Type at = type_tile(D_i64, S_reg, t->rank, t->shape);
+		Type tile = type_tile(start->type.dtype, S_reg, t->rank, t->shape);
 
 		in[1 + d] = start;
-		if (!gathers && r < 0) {
+		if (!gathers && at < 0) {
 			dropped |= (int64_t)1 << d;
 			continue;
 		}
@@ -227,32 +300,41 @@ by_indices(Op *o, Val *dest, Val *there)
 			int g = view_gather_dim(view);
 
 			for (int i = 0; i < t->rank; i++)
-				at.shape[i] = i >= g && i < g + start->type.rank ? start->type.shape[i - g] : 1;
-			at.dtype = start->type.dtype;
-			in[1 + d] = put(o, O_reshape, 1, &start, at);
+				tile.shape[i] = i >= g && i < g + start->type.rank ? start->type.shape[i - g] : 1;
+			in[1 + d] = put(o, O_reshape, 1, &start, tile);
 		} else {
-			in[1 + d] = indices_along(o, start, view ? view_step(view, d) : 1, r, t);
+			in[1 + d] = indices_along(o, start, view ? view_step(view, d) : 1, at, t);
 		}
-		if (found++) {
+		if (found++)
 			dropped |= (int64_t)1 << d;
-			continue;
-		}
-		at = type_tile(in[1 + d]->type.dtype, S_reg, t->rank, t->shape);
-		if (!type_same(&in[1 + d]->type, &at))
-			in[1 + d] = put(o, O_broadcast, 1, &in[1 + d], at);
-		{
-			Val *choice[3] = { there, in[1 + d], put(o, O_const, 0, NULL, at) };
-
-			IMM_SET(choice[2]->def, value, -1);
-			in[1 + d] = put(o, O_select, 3, choice, at);
-		}
+		else
+			in[1 + d] = indices_or_none(o, in[1 + d], inside_tile(o, r, t));
 	}
-	if (!found)
-		return NULL;
-	type = type_tile(t->dtype, S_global, t->rank, t->shape);
 	n = op_new(o->parent, o, O_view, o->src, 1 + root->type.rank, in, 1, &type);
 	IMM_SET(n, dropped, dropped);
 	return n->out[0];
+}
+
+/* The target without elements outside of r; NULL: it is a view of a view. *indexed: it was by indices already. */
+static Val *
+by_indices(Op *o, Val *dest, const TileBounds *r, bool *indexed)
+{
+	const Op *view = dest->def;
+	unsigned dims = dims_of(r, &dest->type), one = dims & (0u - dims);
+	int g = view ? view_gather_dim(view) : -1, n = view ? view_gather_rank(view) : 0;
+
+	*indexed = false;
+	if (view && view_source(view)->def)
+		return NULL;
+	if (g >= 0 && dims >> g != 0 && !(dims & ((1u << g) - 1)) && !(dims >> (g + n))) {
+		*indexed = true;
+		return by_some_indices(o, dest, r, g, n);
+	}
+	if (g < 0 && dims == one)
+		for (int d = 0; d < dest->type.rank; d++)
+			if (dims == 1u << d)
+				return by_some_indices(o, dest, r, d, 1);
+	return by_all_indices(o, dest, r);
 }
 
 void
@@ -261,6 +343,7 @@ store_leaves_out(Bounds *b, Op *o, const TileBounds *e)
 	const Type *x = &store_value(o)->type;
 	TileBounds target, rest;
 	Val *to, *cond;
+	bool indexed;
 
 	if (x->space != S_reg || !bounds_known(e))
 		return;
@@ -275,14 +358,14 @@ store_leaves_out(Bounds *b, Op *o, const TileBounds *e)
 		if (!bounds_known(&rest))
 			return;
 	}
-	to = by_indices(o, store_dest(o), inside_tile(o, &rest, x));
+	to = by_indices(o, store_dest(o), &rest, &indexed);
 	if (!to) {
 		diag_error(b->k->unit->diag, o->src,
 		           "this store would leave out elements that its value does not have; store `fill(x, value)`");
 		return;
 	}
 	o->in[IN_store_dest] = to;
-	if (!b->learning)
+	if (!b->learning && !indexed)
 		diag_warn(b->k->unit->diag, DW_leftout, o->src,
 		          "the store leaves out elements that its value does not have%s%s%s; to store a number for them, "
 		          "write `fill(x, number)`",
