@@ -464,11 +464,13 @@ run(Bounds *b, Kernel *k)
 	b->instead = NULL;
 	b->n = b->nwriter = 0;
 	b->writer = NULL;
-	b->nundo = 0;
+	b->nundo = b->nstore = 0;
 	b->changed = b->grew = false;
 	grow(b, k->nval);
 	facts_keep(k);
 	bounds_block(b, k->body);
+	for (int i = 0; i < b->nstore; i++)
+		store_leaves_out(b, b->store[i].op, &b->store[i].value);
 	facts_drop(k);
 }
 

@@ -47,6 +47,12 @@ typedef struct CarriedBounds {
 	int *part;        /* by carried value: index of the first carried end */
 } CarriedBounds;
 
+/* A store to a tensor, and the bounds of its value. */
+typedef struct MaskedStore {
+	Op *op;
+	TileBounds value;
+} MaskedStore;
+
 typedef struct Instead {
 	uint32_t id;
 	Val *old;
@@ -61,6 +67,8 @@ typedef struct Bounds {
 	uint32_t nwriter;
 	Instead *undo;
 	int nundo, undo_cap;
+	MaskedStore *store;  /* decided last: what loops carry is known then */
+	int nstore, store_cap;
 	MaskForms **learned; /* by op id of a loop: forms of its carried tiles, as far as known */
 	uint32_t nlearned;
 	bool learning;       /* on a copy of the kernel: no warnings */

@@ -581,7 +581,8 @@ edge_store(Bounds *b, Op *o)
 		edge_set(b, view_root(access_found(o)), &old);
 	}
 	if (store_dest(o)->type.space == S_global) {
-		store_leaves_out(b, o, &e);
+		if (bounds_known(&e))
+			VEC_PUSH(b->k->unit->arena, b->store, b->nstore, b->store_cap, ((MaskedStore){ o, e }));
 		return;
 	}
 	if (IMM(o, update))

@@ -284,13 +284,22 @@ mask_all(Bounds *b, Op *o, Val *x, const TileBounds *e, double f, int64_t i)
 {
 	bool zero = !(fabs(f) > 0) && i == 0; /* which some elements out of bounds are */
 
+	TileBounds left = *e;
+	MaskCond c = { .dims = 0 };
+	Val *inside;
+
+	left.nmore = 0;
 	for (int n = 0; n < e->nmore; n++)
 		if (!(zero && e->more[n].zero))
-			x = cond_mask(b, o, x, &e->more[n], f, i);
+			left.more[left.nmore++] = e->more[n];
 	for (int d = 0; d < x->type.rank; d++)
-		if ((e->at[d] || e->from[d]) && !(zero && e->zero >> d & 1))
-			x = mask_new(b, o, x, d, e->from[d], e->at[d], f, i);
-	return x;
+		if (zero && e->zero >> d & 1)
+			left.at[d] = left.from[d] = NULL;
+	inside = inside_tile(o, &left, &x->type);
+	if (!inside)
+		return x;
+	cond_set_tile(o, &c, inside);
+	return cond_mask(b, o, x, &c, f, i);
 }
 
 /* ---- a set of conditions --------------------------------------------------------------------------- */
