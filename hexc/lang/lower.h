@@ -377,6 +377,8 @@ LoweredValue lower_prelude_f64(Lower *l, const char *name, Src src, LoweredValue
 
 void lower_stmts(Lower *l, const Stmt *s);
 void lower_let(Lower *l, const Stmt *s);
+/* Lowers a value that a copy may bring: of fill(X[...], 0) only the slice, with *filled set. */
+Operand lower_filled(Lower *l, const Expr *e, bool *filled);
 /* Marks v as `register`: it stays in registers. */
 void lower_keep(Val *v);
 void lower_for(Lower *l, const Stmt *s);

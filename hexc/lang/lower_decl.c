@@ -121,6 +121,20 @@ is_zero_fill(Lower *l, const Expr *e)
 	return value_is_const(&v) && !(fabs(const_double(&v)) > 0);
 }
 
+Operand
+lower_filled(Lower *l, const Expr *e, bool *filled)
+{
+	Operand src;
+
+	*filled = is_zero_fill(l, e);
+	src = lower_operand(l, *filled ? e->arg[0] : e);
+	if (!*filled || (src.v.kind == VK_view && src.v.v->type.space == S_global &&
+	                 !(fabs(num_outside(src.v.v->type.dtype)) > 0)))
+		return src;
+	*filled = false;
+	return lower_operand(l, e);
+}
+
 static LoweredValue
 let_shared(Lower *l, const Stmt *s)
 {
@@ -146,13 +160,7 @@ let_shared(Lower *l, const Stmt *s)
 		           s->name, s->name);
 		return value_none();
 	}
-	filled = is_zero_fill(l, s->value);
-	src = lower_operand(l, filled ? s->value->arg[0] : s->value);
-	if (filled && !(src.v.kind == VK_view && src.v.v->type.space == S_global &&
-	                !(fabs(num_outside(src.v.v->type.dtype)) > 0))) {
-		filled = false;
-		src = lower_operand(l, s->value);
-	}
+	src = lower_filled(l, s->value, &filled);
 	if (src.v.kind == VK_view && src.v.v->type.space == S_shared)
 		src.v = lower_load_tile(l, src);
 	if (src.v.kind == VK_none || (!s->type.shaped && !shared_type(l, s, &src, &t)))

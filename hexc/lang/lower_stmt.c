@@ -199,6 +199,7 @@ assign_slice(Lower *l, const Stmt *s)
 	const char *what;
 	Val *in[2];
 	Type t, g;
+	bool filled = false;
 
 	if (sym && value_is_tile(&sym->val))
 		diag_error(l->diag, s->target->src,
@@ -219,7 +220,10 @@ assign_slice(Lower *l, const Stmt *s)
 	if (!lower_check_written(l, s->target, dst.v.v))
 		return;
 	t = g = dst.v.v->type;
-	src = assigned_value(l, s, dst);
+	if (plain_op(s->op) == TK_assign && t.space == S_shared)
+		src = lower_filled(l, s->value, &filled);
+	else
+		src = assigned_value(l, s, dst);
 	if (src.v.kind == VK_none)
 		return;
 	g.space = S_global;
@@ -228,7 +232,7 @@ assign_slice(Lower *l, const Stmt *s)
 	    l->k->param[root_of(src.v.v)->index].read) {
 		in[0] = lower_whole(l, src.e->src, src.v.v);
 		in[1] = dst.v.v;
-		op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL);
+		IMM_SET(op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL), filled, filled);
 		return;
 	}
 	t.space = S_reg;

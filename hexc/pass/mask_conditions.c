@@ -447,12 +447,40 @@ bound_tighter(Op *o, OpCode code, Val *x, Val *y)
 	return ir_bin(o->parent, o, code, x, y);
 }
 
+/* Is x above 0? A size minus the start of a slice is, where a loop or the grid says so. */
+static bool
+surely_positive(Bounds *b, const Op *o, Val *x)
+{
+	const Op *def = x->def;
+	Val *size, *start;
+	int64_t n, by;
+
+	if (val_fact(b->k, x).lo > 0)
+		return true;
+	if (!def || def->code != O_sub)
+		return false;
+	size = elt_lhs(def);
+	start = elt_rhs(def);
+	while (size->def && start->def && size->def->code == start->def->code && size->def->code == O_mul &&
+	       val_is_const(elt_rhs(size->def), &n) && val_is_const(elt_rhs(start->def), &by) && n == by && n > 0) {
+		size = elt_lhs(size->def);
+		start = elt_lhs(start->def);
+	}
+	return prove_inside(b->k, o, &start, 1, 1, size);
+}
+
 void
 cond_add(Bounds *b, Op *o, TileBounds *e, const Type *t, MaskCond c)
 {
+	bool uniform = !c.tile;
 	int d;
 
-	(void)b;
+	for (int i = 0; i < t->rank; i++)
+		uniform = uniform && (!c.coef[i] || t->shape[i] == 1);
+	if (uniform && c.hi && surely_positive(b, o, c.hi))
+		c.hi = NULL;
+	if (uniform && c.lo && val_fact(b->k, c.lo).hi <= 0)
+		c.lo = NULL;
 	if (!c.tile && !c.lo && !c.hi)
 		return;
 	if (!c.tile)
