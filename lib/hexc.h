@@ -534,10 +534,10 @@ HEXC_API int hexc_module_load_file(hexc_module **out, const char *path, char *wh
  *	cuLaunchCooperativeKernel(function, grid[0], grid[1], grid[2], info.block[0], info.block[1],
  *	                          info.block[2], info.smem, stream, params);
  *
- * or set CU_LAUNCH_ATTRIBUTE_COOPERATIVE for cuLaunchKernelEx. The driver then starts all blocks together, or
- * refuses: the grid must not have more of them than are resident on the device. A program sizes its grid by
- * a parameter for that. Zero the tensor element of each barrier once, when it is allocated: every launch leaves
- * it ready for the next one. Launches that may overlap need elements of their own.
+ * or set CU_LAUNCH_ATTRIBUTE_COOPERATIVE for cuLaunchKernelEx. The driver then starts all blocks together,
+ * or refuses: the grid must not have more of them than are resident on the device. A program sizes its grid
+ * by a parameter for that. Zero the tensor element of each barrier once, when it is allocated: every launch
+ * leaves it ready for the next one. Launches that may overlap need elements of their own.
  *
  * The PTX is for one arch, which the context's device must run (an arch with a letter runs on its own
  * capability only). Tensors are in device memory; those with a hexc_module_pack are packed. Nothing else

@@ -1,5 +1,5 @@
-/* sync.c - emits barriers of the block, a role or the grid, proxy fences, and waits for asynchronous copies and other
- * grids. */
+/* sync.c - emits barriers of the block, a role or the grid, proxy fences, and waits for asynchronous copies
+ * and other grids. */
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/emit.h"

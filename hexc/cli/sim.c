@@ -47,7 +47,8 @@ read_launch(SimJob *j)
 	    (status = read_dims(j->c, CLI_block, "--block", true, 1024, j->launch.block)) ||
 	    (status = read_dims(j->c, CLI_cluster, "--cluster", false, 16, j->launch.cluster)) ||
 	    (status = read_number(j->c, CLI_smem, "--smem", "a number of bytes", 1 << 20, &bytes)) ||
-	    (status = read_number(j->c, CLI_resident, "--resident", "a number of blocks", UINT32_MAX, &resident)) ||
+	    (status = read_number(j->c, CLI_resident, "--resident", "a number of blocks", UINT32_MAX,
+	                          &resident)) ||
 	    (status = read_number(j->c, CLI_seed, "--seed", "a number", INT64_MAX, &seed)) ||
 	    (status = read_number(j->c, CLI_max_faults, "--max-faults", "a number", 1 << 20, &faults)))
 		return status;

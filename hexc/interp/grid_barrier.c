@@ -79,6 +79,8 @@ eval_grid_barrier(Interp *it, Op *o)
 void
 grid_barrier_say(const Interp *it, Text *t)
 {
-	text_printf(t, " waits at the grid barrier in line %u, where %" PRId64 " of %" PRId64 " blocks have arrived",
+	text_printf(t,
+	            " waits at the grid barrier in line %u, where %" PRId64 " of %" PRId64
+		    " blocks have arrived",
 	            it->loop->src.line, it->common->arrived, it->launched);
 }

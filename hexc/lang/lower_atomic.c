@@ -245,27 +245,31 @@ check_barrier(Kernel *k, const Op *o)
 	Diag *diag = k->unit->diag;
 
 	if (grid_varies(k, grid_barrier_word(o))) {
-		diag_error(diag, o->src, "all blocks of the grid count in one element, but the index of this one differs "
-		                         "between them");
+		diag_error(diag, o->src,
+		           "all blocks of the grid count in one element, but the index of this one differs "
+		           "between them");
 		return;
 	}
 	for (const Op *x = o->parent->owner; x; x = x->parent->owner) {
 		const Val *v;
 
 		if (x->code == O_roles) {
-			diag_error(diag, o->src, "`grid_barrier` is for all warps of a block; write it before `roles`");
+			diag_error(diag, o->src,
+			           "`grid_barrier` is for all warps of a block; write it before `roles`");
 			return;
 		}
 		if (x->code == O_for && IMM(x, loop) == FOR_PIPELINE) {
-			diag_error(diag, o->src, "`grid_barrier` in a `pipeline` loop, whose copies run ahead of it; "
-			                         "use `for`");
+			diag_error(diag, o->src,
+			           "`grid_barrier` in a `pipeline` loop, whose copies run ahead of it; "
+			           "use `for`");
 			return;
 		}
 		v = grid_decider(k, x);
 		if (!v)
 			continue;
-		diag_error(diag, o->src, "only some blocks of the grid reach this `grid_barrier`, or not all equally "
-		                         "often; move it out of the %s",
+		diag_error(diag, o->src,
+		           "only some blocks of the grid reach this `grid_barrier`, or not all equally "
+		           "often; move it out of the %s",
 		           x->code == O_for ? "loop" : "branch");
 		diag_note(diag, src_of(v, x), "this differs between blocks");
 		return;

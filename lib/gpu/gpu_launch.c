@@ -210,8 +210,10 @@ gpu_resident(uint32_t held, const uint32_t grid[3], char *why, size_t n)
 
 	if (all <= held)
 		return HEXC_OK;
-	snprintf(why, n, "the grid has %llu blocks, which wait for each other at a grid barrier, but the device holds "
-	                 "%u of them at a time; launch fewer, with more work each", (unsigned long long)all, held);
+	snprintf(why, n,
+	         "the grid has %llu blocks, which wait for each other at a grid barrier, but the device "
+	         "holds %u of them at a time; launch fewer, with more work each",
+	         (unsigned long long)all, held);
 	return HEXC_E_ARGS;
 }
 

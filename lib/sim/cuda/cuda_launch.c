@@ -82,8 +82,8 @@ launch_beside(const DriverLaunch *l, void *function, void **args, void **extra)
 }
 
 static int
-launch_cooperative(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                   unsigned shared, void *stream, void **args)
+launch_cooperative(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                   unsigned bz, unsigned shared, void *stream, void **args)
 {
 	Kept k = { .function = function, .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared,
 		   .cooperative = true };

@@ -174,7 +174,7 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 	}
 	FOR_LANES(l, good) {
 		bool locked = w->def && hands_over(w, &acc[l], in), wrote = true;
-		/* The word records updates in the order in which they are made: each observes those before. */
+		/* The word records updates in the order in which they are made. */
 		if (locked)
 			launch_lock(w->cta->l);
 		if (w->def) {
