@@ -222,6 +222,7 @@ prepare(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, LaunchCall *c)
 {
 	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
 	hexc_gpu *g = gm->g;
+	char why[240];
 	uint32_t held;
 	size_t n;
 	int code;
@@ -248,7 +249,8 @@ prepare(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, LaunchCall *c)
 		return code;
 	if (info.persistent)
 		gpu_hold(info.cluster, held, c->grid);
-	return info.cooperative ? gpu_resident(held, c->grid, g->why + n, sizeof g->why - n) : HEXC_OK;
+	code = info.cooperative ? gpu_resident(held, c->grid, why, sizeof why) : HEXC_OK;
+	return code ? gpu_error(g, code, "%s: %s", info.name, why) : HEXC_OK;
 }
 
 int
