@@ -51,8 +51,8 @@ emit_barrier(Codegen *g, Op *o)
 }
 
 /* One thread arrives and waits for all blocks. The barrier before makes the writes of the block's threads
- * visible to it, the one after makes the other blocks' writes visible to them; the proxy fence makes them
- * visible to the TMA copies of roles. */
+ * visible to it, the one after makes the other blocks' writes visible to them. Only roles have accesses by
+ * the async proxy, and a kernel with roles has no grid barrier. */
 void
 emit_grid_barrier(Codegen *g, Op *o)
 {
@@ -64,8 +64,6 @@ emit_grid_barrier(Codegen *g, Op *o)
 	access_at(word, index, &base, &imm, NULL);
 	asm_op(g, A_grid_barrier, base, const_i32(g, imm), first);
 	emit_block_barrier(g);
-	if (kernel_roles(g->k) && g->u->target->features & T_TMA)
-		asm_op(g, A_proxy_global, NULL, NULL, NULL);
 }
 
 /* Targets without asynchronous copies complete every copy immediately. Bulk groups belong to the single

@@ -244,6 +244,12 @@ check_barrier(Kernel *k, const Op *o)
 {
 	Diag *diag = k->unit->diag;
 
+	if (kernel_roles(k)) {
+		diag_error(diag, o->src,
+		           "`grid_barrier` in a kernel with roles, whose warps do not wait for each "
+		           "other; use two kernels");
+		return;
+	}
 	if (grid_varies(k, grid_barrier_word(o))) {
 		diag_error(diag, o->src,
 		           "all blocks of the grid count in one element, but the index of this one differs "
@@ -253,11 +259,6 @@ check_barrier(Kernel *k, const Op *o)
 	for (const Op *x = o->parent->owner; x; x = x->parent->owner) {
 		const Val *v;
 
-		if (x->code == O_roles) {
-			diag_error(diag, o->src,
-			           "`grid_barrier` is for all warps of a block; write it before `roles`");
-			return;
-		}
 		if (x->code == O_for && IMM(x, loop) == FOR_PIPELINE) {
 			diag_error(diag, o->src,
 			           "`grid_barrier` in a `pipeline` loop, whose copies run ahead of it; "

@@ -252,7 +252,7 @@ shape_grid_barrier(Arena *a, const Op *o)
 		return arena_printf(a, "%s is not a 32-bit integer of a tensor", type_print(a, t));
 	if (!p || !p->read || !p->written)
 		return "its tensor is not read and written";
-	return op_role(o) == ROLE_ALL ? NULL : "in a role; all warps of a block execute it";
+	return kernel_roles(o->parent->kernel) ? "in a kernel with roles" : NULL;
 }
 
 /* A shared tile indexed by index tiles. */
