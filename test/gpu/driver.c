@@ -73,7 +73,6 @@ static struct {
 	const char *fail; /* what the environment says, once: launches are timed */
 	int fail_at, idle, stretch;
 	int dependent; /* launches that may start beside the one before */
-	int cooperative; /* launches with all blocks resident */
 	Context context[DEVICES];
 	Stream stream[STREAMS];
 	int streams, graphs;
@@ -729,7 +728,6 @@ launch(const Kept *k, void *stream, void **args, void **extra)
 		return INVALID_VALUE;
 	if (k->cooperative && !holds(k->grid))
 		return DRV_CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
-	fake.cooperative += k->cooperative;
 	if (!s || !s->capture)
 		return run(f, k->grid, k->block, k->shared, args, k->dependent);
 	return stream_add(s, f->of->m, f->name, k, args);
@@ -773,17 +771,11 @@ cuLaunchKernelEx(const DriverLaunch *l, void *function, void **args, void **extr
 }
 #endif
 
-/* How many there were of these, and cooperative ones. */
+/* How many there were of these. */
 EXPORT int
 fakeDependent(void)
 {
 	return fake.dependent;
-}
-
-EXPORT int
-fakeCooperative(void)
-{
-	return fake.cooperative;
 }
 
 int
