@@ -1,5 +1,5 @@
-/* test_handover.c - tests the protocols between blocks (sum_one_launch, prefix_sum, softmax_grid, argmax_locked)
- * against plain C loops, with several interleavings of the blocks. */
+/* test_handover.c - tests the protocols between blocks (sum_one_launch, prefix_sum, softmax_grid,
+ * argmax_locked) against plain C loops, with several interleavings of the blocks. */
 #include "test/examples/util_case.h"
 #include <math.h>
 
@@ -22,6 +22,9 @@ scratch(Case *c, const char *name, const char *type, int rows, int n)
 		b->allow[i] = -1;
 }
 
+/* Lines of the PTX without which the next case is wrong; NULL: not asked. */
+static const char *needs;
+
 static int
 parts(const Size *s)
 {
@@ -33,6 +36,7 @@ begin(Case *c, uint64_t seed)
 {
 	case_start(c, seed);
 	c->schedules = 3;
+	c->needs = needs;
 	case_def(c, "BN", PARTS);
 }
 
@@ -117,15 +121,29 @@ argmax(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 }
 
 /* n elements, m blocks where the program does not say how many */
-#define SIZES                                                                                                \
-	{ .n = 1, .m = 1 }, { .n = 7, .m = 3 }, { .n = 2880, .m = 5 }, { .n = 33, .m = 2 }, { .n = 200, .m = 7 },    \
-		{ .n = 1000, .m = 4 }, { .n = 4304, .m = 17 }, { .n = 4304, .m = 40 }
+#define SIZES                                                                                      \
+	{ .n = 1, .m = 1 }, { .n = 7, .m = 3 }, { .n = 2880, .m = 5 }, { .n = 33, .m = 2 },        \
+		{ .n = 200, .m = 7 }, { .n = 1000, .m = 4 }, { .n = 4304, .m = 17 },               \
+		{ .n = 4304, .m = 40 }
 static const Example example[] = {
 	{ .fn = sum, .size = { SIZES } },
 	{ .fn = prefix, .size = { SIZES } },
 	{ .fn = softmax, .size = { SIZES } },
 	{ .fn = argmax, .size = { SIZES } },
 };
+
+/* Without any one of the fences, or all of a grid's barrier, the simulator reports a race. Not of the others,
+ * in which a fence precedes a block's first signal, before which it has stored nothing. */
+TEST_EACH(fences, COUNT_OF(example))
+{
+	static const char *const archs[] = { "sm_75", "sm_80", "sm_90a", "sm_120a" };
+	uint32_t n;
+
+	needs = "fence.acq_rel.gpu";
+	for (size_t i = 0; i < COUNT_OF(archs); i++)
+		if (example_on(archs[i]) && (example[_i].fn == sum || example[_i].fn == softmax))
+			example[_i].fn(&example[_i].size[2], archs[i], &n, 0);
+}
 
 TEST_EACH(sizes, COUNT_OF(example))
 {
