@@ -346,9 +346,12 @@ typedef struct hexc_kernel_info {
 	uint32_t pdl;           /* 1: it waits for the preceding kernel in its stream (griddepcontrol.wait)
 	                         * and signals when the dependent one may start. It may be launched with
 	                         * CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, but need not be */
+	uint32_t cooperative;   /* 1: its blocks wait for each other at grid barriers, so that all of them
+	                         * must be resident: launch it cooperatively, with no more blocks than the
+	                         * device holds. 0: an ordinary launch */
 } hexc_kernel_info;
 #define HEXC_KERNEL_INFO_INIT { sizeof(hexc_kernel_info), NULL, {NULL, NULL, NULL}, {0, 0, 0}, \
-	{0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, {0, 0}, 0, 0, 0 }
+	{0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, {0, 0}, 0, 0, 0, 0 }
 
 /* Kinds of launch parameters, and what cuLaunchKernel gets for each. */
 #define HEXC_KINDS(X) \
@@ -526,9 +529,19 @@ HEXC_API int hexc_module_load_file(hexc_module **out, const char *path, char *wh
  * as are resident on the device (cuOccupancyMaxActiveBlocksPerMultiprocessor times the number of SMs), at
  * most the grid's number, and a multiple of info.cluster.
  *
+ * If info.cooperative is 1, the program has grid barriers. Replace cuLaunchKernel by
+ *
+ *	cuLaunchCooperativeKernel(function, grid[0], grid[1], grid[2], info.block[0], info.block[1],
+ *	                          info.block[2], info.smem, stream, params);
+ *
+ * or set CU_LAUNCH_ATTRIBUTE_COOPERATIVE for cuLaunchKernelEx. The driver then starts all blocks together,
+ * or refuses: the grid must not have more of them than are resident on the device. A program sizes its grid
+ * by a parameter for that. Zero the tensor element of each barrier once, when it is allocated: every launch
+ * leaves it ready for the next one. Launches that may overlap need elements of their own.
+ *
  * The PTX is for one arch, which the context's device must run (an arch with a letter runs on its own
- * capability only). Tensors are in device memory; those with a hexc_module_pack are packed. Nothing needs
- * to be cleared before. Outputs are complete when the stream is. */
+ * capability only). Tensors are in device memory; those with a hexc_module_pack are packed. Nothing else
+ * needs to be cleared before. Outputs are complete when the stream is. */
 
 /* One launch argument; pass an array of nparam of them, in launch order. Members that a parameter's kind
  * does not use are ignored, but `reserved` must be 0 in all (E_INVALID). The struct is an array element,

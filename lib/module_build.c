@@ -219,6 +219,7 @@ module_found(hexc_module *m, ModKernel *mk, Kernel *k)
 	memcpy(mk->cluster, k->cluster, sizeof mk->cluster);
 	mk->persistent = kernel_is_persistent(k);
 	mk->pdl = kernel_waits_for_grids(k);
+	mk->cooperative = kernel_has(k, O_grid_barrier);
 	mk->nmap = k->nmap;
 	mk->map = NEWN(&m->arena, ModMap, k->nmap);
 	for (int i = 0; i < k->nmap; i++)

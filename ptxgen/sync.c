@@ -1,8 +1,9 @@
-/* sync.c - emits barriers of the block or a role, proxy fences, and waits for asynchronous copies and other
- * grids. */
+/* sync.c - emits barriers of the block, a role or the grid, proxy fences, and waits for asynchronous copies
+ * and other grids. */
 #include "ptxgen/base/inline_asm.h"
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/emit.h"
+#include "ptxgen/memory/address.h"
 
 /* Returns the named barrier: 0 is the block's, then follow those of the consumer groups, then the
  * producers'. */
@@ -46,6 +47,22 @@ void
 emit_barrier(Codegen *g, Op *o)
 {
 	(void)o;
+	emit_block_barrier(g);
+}
+
+/* One thread arrives and waits for all blocks. The barrier before makes the writes of the block's threads
+ * visible to it, the one after makes the other blocks' writes visible to them. Only roles have accesses by
+ * the async proxy, and a kernel with roles has no grid barrier. */
+void
+emit_grid_barrier(Codegen *g, Op *o)
+{
+	LV first = LLVMBuildICmp(g->pre, LLVMIntEQ, g->tid, const_i32(g, 0), ""), base;
+	Access *word = access_new(g, NULL, grid_barrier_word(o));
+	int64_t index[DIM_MAX] = { 0 }, imm;
+
+	emit_block_barrier(g);
+	access_at(word, index, &base, &imm, NULL);
+	asm_op(g, A_grid_barrier, base, const_i32(g, imm), first);
 	emit_block_barrier(g);
 }
 

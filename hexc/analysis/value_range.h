@@ -47,4 +47,10 @@ bool float_never(const Val *v, FloatKind kind);
 typedef enum Differs { DIFFERS_UNSEEN, DIFFERS_NO, DIFFERS_MAYBE, DIFFERS_YES } Differs;
 /* Computes this for all values that ops of the body read, by id. */
 Differs *facts_differ(Kernel *k);
+/* Does v depend on the block's index, or on what an atomic update found? Returns false for what blocks read
+ * from memory that the kernel writes, which they may order. */
+bool grid_varies(Kernel *k, const Val *v);
+/* Returns a value that varies so and decides whether, or how often, the regions of a loop or branch run;
+ * NULL: there is none. */
+const Val *grid_decider(Kernel *k, const Op *owner);
 #endif

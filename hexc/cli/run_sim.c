@@ -1,5 +1,6 @@
 /* run_sim.c - runs a compiled kernel in the simulator, from hexc_kernel_info only. */
 #include "hexc/cli/run.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* State of a launch. */
@@ -128,6 +129,26 @@ check_behind(Cli *c, const SimLaunch *l, const Args *a)
 	return 0;
 }
 
+/* Returns the blocks that the GPU of --roofline holds at a time, or else the largest one of the arch; 0:
+ * unknown. */
+static uint32_t
+resident(Cli *c, const Args *a, const hexc_kernel_info *k, const char *arch)
+{
+	const char *name = cli_get(c, CLI_roofline);
+	hexc_candidate_info solution = HEXC_CANDIDATE_INFO_INIT;
+	uint32_t sms = 0, sm = (uint32_t)strtoul(arch + strlen("sm_"), NULL, 10);
+	sim_gpu g;
+
+	if (!hexc_candidate(a->m, a->kernel, k->candidate, &solution))
+		return 0;
+	if (name && sim_gpu_find(name, &g))
+		return g.sms * solution.together;
+	for (size_t i = 0; sim_gpu_at(i, &g); i++)
+		if (g.cc == sm && g.sms > sms)
+			sms = g.sms;
+	return sms * solution.together;
+}
+
 /* Sets grid, block and shared memory as in the manifest. */
 static int
 set_launch(Cli *c, SimLaunch *l, const Args *a)
@@ -144,6 +165,9 @@ set_launch(Cli *c, SimLaunch *l, const Args *a)
 	memcpy(l->launch.cluster, k.cluster, sizeof k.cluster);
 	l->launch.smem = k.smem;
 	l->launch.dependent = k.pdl; /* hosts may launch it so */
+	l->launch.cooperative = k.cooperative;
+	if (k.cooperative)
+		l->launch.resident = resident(c, a, &k, sim_target(l->module));
 	l->launch.args = l->args;
 	l->report.entry = k.name;
 	l->report.arch = sim_target(l->module);

@@ -36,7 +36,7 @@ static int
 read_launch(SimJob *j)
 {
 	static const sim_launch none = SIM_LAUNCH_INIT;
-	int64_t bytes, seed, faults;
+	int64_t bytes, seed, faults, resident;
 	int status;
 
 	j->launch = none;
@@ -47,6 +47,8 @@ read_launch(SimJob *j)
 	    (status = read_dims(j->c, CLI_block, "--block", true, 1024, j->launch.block)) ||
 	    (status = read_dims(j->c, CLI_cluster, "--cluster", false, 16, j->launch.cluster)) ||
 	    (status = read_number(j->c, CLI_smem, "--smem", "a number of bytes", 1 << 20, &bytes)) ||
+	    (status = read_number(j->c, CLI_resident, "--resident", "a number of blocks", UINT32_MAX,
+	                          &resident)) ||
 	    (status = read_number(j->c, CLI_seed, "--seed", "a number", INT64_MAX, &seed)) ||
 	    (status = read_number(j->c, CLI_max_faults, "--max-faults", "a number", 1 << 20, &faults)))
 		return status;
@@ -54,6 +56,7 @@ read_launch(SimJob *j)
 	j->launch.max_faults = (uint32_t)faults;
 	j->launch.dependent = cli_has(j->c, CLI_dependent);
 	j->launch.smem = (uint32_t)bytes;
+	j->launch.resident = (uint32_t)resident;
 	return sim_read_l2(j->c, &j->launch);
 }
 

@@ -222,7 +222,7 @@ interp_go_on(Interp *it)
 	while (it->all.nframe) {
 		if (!interp_task(it))
 			return false;
-		if (it->all.poll)
+		if (it->all.poll) /* also if it is blocked, at a grid barrier */
 			return true;
 		if (it->all.blocked)
 			return interp_error(it, INTERP_E_FAULT, it->all.blocked,
@@ -246,7 +246,7 @@ interp_body(Interp *it, int64_t b, int64_t blocks, const int64_t grid[3])
 	interp_mem_start(it);
 	it->task = &it->all;
 	it->task->nframe = 0;
-	it->task->blank = it->in_roles = false;
+	it->task->blank = it->task->at_grid_barrier = it->in_roles = false;
 	interp_enter(it, it->k->body);
 	return interp_go_on(it);
 }

@@ -129,6 +129,7 @@ typedef struct Common {
 	uint64_t nop;     /* ops executed */
 	uint64_t effects; /* changes visible to other blocks, and prints */
 	size_t printed;   /* bytes printed */
+	int64_t arrived;  /* blocks at the grid barrier that not all have reached */
 } Common;
 
 /* The latest read of memory that the kernel writes. */
@@ -158,6 +159,8 @@ typedef struct Task {
 	Poll poll;
 	uint64_t steps; /* ops executed */
 	bool blank; /* copies fill with zeros */
+	bool at_grid_barrier; /* it has arrived there, .. */
+	int64_t grid_word;    /* .. when the barrier's word was this */
 	/* async copies */
 	Pending *pending;
 	int npending, pending_cap;
@@ -319,10 +322,13 @@ void interp_noise_elt(const Interp *it, const Op *o, DType d, InterpValue *const
 /* poll.c */
 /* Called when a loop starts another iteration. */
 void poll_turn(Interp *it, const Op *o, Frame *f);
-/* Does the kernel have loops that may wait for memory that other blocks write? */
+/* Does the kernel have grid barriers, or loops that may wait for memory that other blocks write? */
 bool poll_possible(const Kernel *k);
 /* Appends e.g. " polls `S[0]` in line 5, which is 1: 1 < 2 holds". */
 void poll_say(Interp *it, Text *t);
+/* grid_barrier.c */
+/* Appends e.g. " waits at the grid barrier in line 5, where 1 of 2 blocks have arrived". */
+void grid_barrier_say(const Interp *it, Text *t);
 /* block_interleaving.c */
 /* Runs all blocks of a grid on this thread, interleaved if they wait for each other. `main` provides the
  * memory and receives the error. */

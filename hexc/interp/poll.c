@@ -32,7 +32,7 @@ poll_possible(const Kernel *k)
 		     x = walk_next(&in))
 			if (reads_written(k, x))
 				return true;
-	return false;
+	return kernel_has(k, O_grid_barrier);
 }
 
 /* ---- states ------------------------------------------------------------------------------------- */
@@ -161,8 +161,13 @@ void
 poll_say(Interp *it, Text *t)
 {
 	const char *sign;
-	const Op *c = comparison(it->loop, &sign);
+	const Op *c;
 
+	if (it->loop->code == O_grid_barrier) {
+		grid_barrier_say(it, t);
+		return;
+	}
+	c = comparison(it->loop, &sign);
 	it->task = it->waiter;
 	if (it->look.op)
 		say_element(it, t);

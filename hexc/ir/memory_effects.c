@@ -48,6 +48,12 @@ access_same_update(const Op *a, const Op *b)
 	return a->code == O_store && b->code == O_store && IMM(a, update) && IMM(a, update) == IMM(b, update);
 }
 
+bool
+op_is_barrier(const Op *o)
+{
+	return o->code == O_barrier || o->code == O_grid_barrier;
+}
+
 /* With equal indices, threads of an update access one element: no element is owned by one thread. */
 bool
 access_is_update(const Op *o)

@@ -18,6 +18,8 @@ bool access_same_threads(const Op *a, const Op *b);
 bool if_is_copies(const Op *o);
 /* Does loop b continue at the iteration where the preceding loop a ended, after pass split_loops? */
 bool split_goes_on(const Op *a, const Op *b);
+/* Is o a barrier of the block, alone or as part of one of the grid? Ops with scratch have theirs inside. */
+bool op_is_barrier(const Op *o);
 /* Is o an atomic store? */
 bool access_is_update(const Op *o);
 /* Does o store zeros, without an update? In a tile that another op fills completely it leaves the

@@ -172,7 +172,7 @@ lower_call_stmt(Lower *l, const Stmt *s)
 
 	if (f)
 		lower_fn_expr(l, f, s->value, 0, NULL);
-	else if (lower_atomic(l, s->value) || lower_message(l, s->value))
+	else if (lower_atomic(l, s->value) || lower_grid_barrier(l, s->value) || lower_message(l, s->value))
 		return;
 	else if (lower_expr(l, s->value).kind != VK_none && l->diag->nerror == errors)
 		diag_error(l->diag, s->value->src,

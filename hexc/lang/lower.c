@@ -232,6 +232,10 @@ unit_parse(Unit *u, const Define *def, int ndef, const char *only)
 			VEC_PUSH(u->arena, u->kernel, u->nkernel, cap, lower_kernel(u, &file, d, def, ndef));
 	if (u->diag->nerror)
 		return false;
+	for (int i = 0; i < u->nkernel; i++)
+		check_grid_barriers(u->kernel[i]);
+	if (u->diag->nerror)
+		return false;
 	for (const KernelDecl *d = first; d; d = d->next)
 		if (wanted(d, only))
 			warn_unused_kernel(u, d);

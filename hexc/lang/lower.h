@@ -297,6 +297,12 @@ LoweredValue lower_lookup(Lower *l, const Expr *e); /* lookup(table, indices) */
 bool lower_atomic(Lower *l, const Expr *e);
 LoweredValue lower_atomic_value(Lower *l, const Expr *e); /* the same as an expression: returns the old
                                                            * value */
+/* Lowers a statement grid_barrier(T[index]); returns false if it is none. */
+bool lower_grid_barrier(Lower *l, const Expr *e);
+LoweredValue lower_grid_barrier_value(Lower *l, const Expr *e); /* where a value is required: an error */
+/* Reports grid barriers that only some blocks of the grid reach, or that a loop's copies run ahead of; k is
+ * the result of lowering. */
+void check_grid_barriers(Kernel *k);
 /* Lowers a statement print("text", x, ...) or assert(condition, "text"); returns false if it is none. */
 bool lower_message(Lower *l, const Expr *e);
 LoweredValue lower_message_value(Lower *l, const Expr *e); /* where a value is required: an error */

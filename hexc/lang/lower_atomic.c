@@ -1,4 +1,6 @@
-/* lower_atomic.c - lowers atomic updates of tensors and shared tiles, and their old values. */
+/* lower_atomic.c - lowers atomic updates of tensors and shared tiles, their old values, and barriers of the
+ * whole grid. */
+#include "hexc/analysis/value_range.h"
 #include "hexc/lang/lower.h"
 #include <string.h>
 
@@ -176,4 +178,111 @@ lower_atomic(Lower *l, const Expr *e)
 		return false;
 	put_update(l, e, kind, kind >= STORE_SWAP ? &unused : NULL);
 	return true;
+}
+
+/* ---- barriers of the grid ---------------------------------------------------------------------------- */
+
+#define USAGE "grid_barrier(T[index]), with `T` an inout tensor of i32 or u32"
+
+LoweredValue
+lower_grid_barrier_value(Lower *l, const Expr *e)
+{
+	diag_error(l->diag, e->src, "`%s` returns no value; use it as a statement", e->name);
+	return value_none();
+}
+
+/* Is v one element of an inout tensor of 32-bit integers? */
+static bool
+check_word(Lower *l, const Expr *e, const LoweredValue *v)
+{
+	const Param *p = v->kind == VK_view ? val_param(l->k, view_root(v->v)) : NULL;
+
+	if (v->kind == VK_none)
+		return false;
+	if (!p || e->arg[0]->kind != EX_index || type_size(&v->v->type) != 1 ||
+	    (p->val->type.dtype != D_i32 && p->val->type.dtype != D_u32)) {
+		diag_error(l->diag, e->arg[0]->src,
+		           "a grid barrier counts in one element of a tensor; write " USAGE);
+		return false;
+	}
+	if (!p->read || !p->written) {
+		diag_error(l->diag, e->arg[0]->src, "`%s` reads and writes; declare tensor `%s` `inout`",
+		           e->name, p->name);
+		return false;
+	}
+	return true;
+}
+
+bool
+lower_grid_barrier(Lower *l, const Expr *e)
+{
+	Operand word;
+
+	if (strcmp(e->name, "grid_barrier") != 0)
+		return false;
+	if (!check_mode(l, MODE_BODY, e->src, "`grid_barrier`"))
+		return true;
+	if (e->narg != 1) {
+		diag_error(l->diag, e->src, "`grid_barrier` has %d arguments; write " USAGE, e->narg);
+		return true;
+	}
+	word = lower_operand(l, e->arg[0]);
+	if (check_word(l, e, &word.v))
+		op_new(l->b, NULL, O_grid_barrier, e->src, 1, &word.v.v, 0, NULL);
+	return true;
+}
+
+static Src
+src_of(const Val *v, const Op *owner)
+{
+	return v->def && v->def->src.line ? v->def->src : owner->src;
+}
+
+/* Reports the first thing about the barrier that is wrong. */
+static void
+check_barrier(Kernel *k, const Op *o)
+{
+	Diag *diag = k->unit->diag;
+
+	if (kernel_roles(k)) {
+		diag_error(diag, o->src,
+		           "`grid_barrier` in a kernel with roles, whose warps do not wait for each "
+		           "other; use two kernels");
+		return;
+	}
+	if (grid_varies(k, grid_barrier_word(o))) {
+		diag_error(diag, o->src,
+		           "all blocks of the grid count in one element, but the index of this one differs "
+		           "between them");
+		return;
+	}
+	for (const Op *x = o->parent->owner; x; x = x->parent->owner) {
+		const Val *v;
+
+		if (x->code == O_for && IMM(x, loop) == FOR_PIPELINE) {
+			diag_error(diag, o->src,
+			           "`grid_barrier` in a `pipeline` loop, whose copies run ahead of it; "
+			           "use `for`");
+			return;
+		}
+		v = grid_decider(k, x);
+		if (!v)
+			continue;
+		diag_error(diag, o->src,
+		           "only some blocks of the grid reach this `grid_barrier`, or not all equally "
+		           "often; move it out of the %s",
+		           x->code == O_for ? "loop" : "branch");
+		diag_note(diag, src_of(v, x), "this differs between blocks");
+		return;
+	}
+}
+
+void
+check_grid_barriers(Kernel *k)
+{
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_grid_barrier)
+			check_barrier(k, o);
 }

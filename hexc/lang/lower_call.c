@@ -70,6 +70,7 @@ static const Builtin builtin[] = {
 	{ "atomic_xor", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_xor(T[slice], x);" },
 	{ "atomic_swap", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_swap(T[slice], x)" },
 	{ "atomic_cas", 0, CALL_ARG_MAX, O_none, lower_atomic_value, "atomic_cas(T[slice], x, expected)" },
+	{ "grid_barrier", 0, CALL_ARG_MAX, O_none, lower_grid_barrier_value, "grid_barrier(T[index]);" },
 	{ "relayout", 1, 1, O_none, lower_relayout, "relayout(x)" },
 	{ "print", 0, 1 + CALL_ARG_MAX, O_none, lower_message_value, "print(\"text {}\", x, ...);" },
 	{ "assert", 0, 1 + CALL_ARG_MAX, O_none, lower_message_value, "assert(condition, \"text\");" },

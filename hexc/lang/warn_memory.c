@@ -372,6 +372,18 @@ all_come(const Differs *differs, const Op *o)
 	return true;
 }
 
+/* Does a loop precede o that a block leaves by what it has found, as one that takes a lock? Then blocks may
+ * take turns. */
+static bool
+takes_turns(Kernel *k, const Op *o)
+{
+	for (; o; o = o->parent->owner)
+		for (const Op *x = o->prev; x; x = x->prev)
+			if (loop_ends_early(x) && grid_decider(k, x))
+				return true;
+	return false;
+}
+
 static bool
 has_blocks(Kernel *k)
 {
@@ -395,7 +407,7 @@ check_blocks(Kernel *k)
 
 		if (!p || IMM(o, update) != STORE_PLAIN || !all_come(differs, o) ||
 		    (view && !all_same(differs, view->in + IN_view_start, view->nin - IN_view_start)) ||
-		    differs[store_value(o)->id] != DIFFERS_YES)
+		    differs[store_value(o)->id] != DIFFERS_YES || takes_turns(k, o))
 			continue;
 		diag_warn(k->unit->diag, DW_lost, o->src,
 		          "every block writes these elements of `%s` in an undefined order, and only one "

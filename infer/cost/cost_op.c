@@ -2,6 +2,7 @@
  * each unit.
  *
  * Counts instructions, wavefronts and sectors; the throughput of the units is in sm_throughput.def. */
+#include "hexc/ir/memory_effects.h"
 #include "hexc/ir/sparse.h"
 #include "hexc/analysis/analysis.h"
 #include "hexc/ir/bit_order.h"
@@ -593,13 +594,13 @@ cost_op(Solve *s, Op *o)
 		cost_shift(s, o, r);
 	else if (o->code == O_gather)
 		cost_gather(s, o, r);
-	else if (o->code == O_barrier)
+	else if (op_is_barrier(o))
 		r->latency += BARRIER_CLOCKS;
 	else if (o->code == O_mbarrier_wait || o->code == O_mbarrier_arrive)
 		cost_signal(o, r);
 	else if (o->nout == 1 && o->out[0]->type.space == S_reg && op_is(o, F_PURE))
 		cost_elements(s, o, r);
-	if (o->code == O_barrier)
+	if (op_is_barrier(o))
 		r->barrier = true;
 	if (is_reduce(o))
 		cost_reduce(s, o, r);

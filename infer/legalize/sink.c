@@ -49,7 +49,7 @@ note_access(Sink *s, const Op *o)
 {
 	const Val *from = tile_of(access_source(o)), *to = tile_of(access_target(o));
 	const Val *found = tile_of(access_found(o));
-	bool meets = o->code == O_barrier;
+	bool meets = op_is_barrier(o);
 
 	meets = meets || (from && s->wrote[from->id] == s->now);
 	meets = meets || (to && (s->wrote[to->id] == s->now || s->read[to->id] == s->now));

@@ -3,6 +3,7 @@
  *
  * All paths are followed until something orders the access: into branches, out of loops, whether or not
  * these have had an iteration, and around them. */
+#include "hexc/ir/memory_effects.h"
 #include "infer/validate/memory_order.h"
 
 enum { BYTES_MOST = 1 << 28 };
@@ -48,7 +49,8 @@ pass_op(const Order *w, OrderState *s, const Op *o)
 	if (lowering_is_staged(o->lowering))
 		return pass_barrier(w, s);
 	switch (o->code) {
-	case O_barrier: return pass_barrier(w, s);
+	case O_barrier:
+	case O_grid_barrier: return pass_barrier(w, s);
 	case O_async_wait: pass_wait(w, s, o); break;
 	case O_mbarrier_arrive: s->told = s->told || s->done; break;
 	case O_mbarrier_wait: s->taken = s->taken || (s->told && is_handed(w)); break;
@@ -257,7 +259,7 @@ order_matters(Order *w, const Op *o)
 {
 	OrderTouch t[TOUCHES];
 
-	return o->blk[0] || o->code == O_barrier || o->code == O_async_wait || o->code == O_async_commit ||
+	return o->blk[0] || op_is_barrier(o) || o->code == O_async_wait || o->code == O_async_commit ||
 	       o->code == O_fence_proxy_async || o->code == O_mbarrier_arrive || o->code == O_mbarrier_wait ||
 	       order_touches(w, o, t) > 0;
 }

@@ -156,7 +156,7 @@ has_met(Prove *p, const Op *ahead)
 
 	for (const Op *o = ahead->prev; o && !may_write(o); o = o->prev) {
 		wait = wait || (barrier && o->code == O_async_wait);
-		barrier = barrier || o->code == O_barrier;
+		barrier = barrier || op_is_barrier(o);
 	}
 	if (!wait)
 		return prove_error(p, -1, 0, "prefetched fragment read before its wait");

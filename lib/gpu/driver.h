@@ -68,6 +68,9 @@ typedef struct DriverLaunch {
 	  (int *blocks, void *function, int threads, size_t shared))                                         \
 	X(cuLaunchKernel, (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,  \
 	                   unsigned bz, unsigned shared, void *stream, void **args, void **extra))           \
+	X(cuLaunchCooperativeKernel,                                                                         \
+	  (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,     \
+	   unsigned shared, void *stream, void **args))                                                      \
 	X(cuEventCreate, (void **event, unsigned flags))                                                     \
 	X(cuEventRecord, (void *event, void *stream))                                                        \
 	X(cuEventSynchronize, (void *event))                                                                 \
@@ -117,6 +120,7 @@ typedef struct DriverLaunch {
 	X(CUDA_ERROR_INVALID_ADDRESS_SPACE, 717)                                                             \
 	X(CUDA_ERROR_INVALID_PC, 718)                                                                        \
 	X(CUDA_ERROR_LAUNCH_FAILED, 719)                                                                     \
+	X(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, 720)                                                      \
 	X(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16)                                                      \
 	X(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 38)                                                             \
 	X(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)                                                  \

@@ -61,9 +61,12 @@ int gpu_held(hexc_gpu *g, void *function, const hexc_kernel_info *info, uint32_t
  * has more. */
 void gpu_hold(const uint32_t cluster[3], uint32_t held, uint32_t grid[3]);
 
-/* Launches l, which has no attributes; if info.pdl is set and the driver supports it, as a programmatic
- * dependent launch (overlapping the preceding kernels in the stream). Returns the driver's result; *call
- * is the function that returned it. */
+/* Are all blocks of a grid resident if the device holds `held`? Else returns E_ARGS, with a sentence. */
+int gpu_resident(uint32_t held, const uint32_t grid[3], char *why, size_t n);
+
+/* Launches l, which has no attributes: cooperatively if info.cooperative is set; if info.pdl is set and the
+ * driver supports it, as a programmatic dependent launch (overlapping the preceding kernels in the stream).
+ * Returns the driver's result; *call is the function that returned it. */
 int gpu_start(const Driver *cu, DriverLaunch l, const hexc_kernel_info *info, void *function, void **arg,
               const char **call);
 /* Loads PTX or a cubin. The context must be current, here and below. */

@@ -203,11 +203,26 @@ gpu_hold(const uint32_t cluster[3], uint32_t held, uint32_t grid[3])
 	grid[0] *= held / (cluster[0] * cluster[1] * cluster[2]);
 }
 
+int
+gpu_resident(uint32_t held, const uint32_t grid[3], char *why, size_t n)
+{
+	uint64_t all = (uint64_t)grid[0] * grid[1] * grid[2];
+
+	if (all <= held)
+		return HEXC_OK;
+	snprintf(why, n,
+	         "the grid has %llu blocks, which wait for each other at a grid barrier, but the device "
+	         "holds %u of them at a time; launch fewer, with more work each",
+	         (unsigned long long)all, held);
+	return HEXC_E_ARGS;
+}
+
 static int
 prepare(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, LaunchCall *c)
 {
 	hexc_kernel_info info = HEXC_KERNEL_INFO_INIT;
 	hexc_gpu *g = gm->g;
+	char why[240];
 	uint32_t held;
 	size_t n;
 	int code;
@@ -230,9 +245,12 @@ prepare(hexc_gpu_module *gm, size_t k, const hexc_arg *arg, LaunchCall *c)
 	if (code == HEXC_OK && info.smem)
 		code = GPU_CALL(g, cuFuncSetAttribute, c->function,
 		                DRV_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)info.smem);
-	if (code == HEXC_OK && info.persistent && (code = gpu_held(g, c->function, &info, &held)) == HEXC_OK)
+	if (code || !(info.persistent || info.cooperative) || (code = gpu_held(g, c->function, &info, &held)))
+		return code;
+	if (info.persistent)
 		gpu_hold(info.cluster, held, c->grid);
-	return code;
+	code = info.cooperative ? gpu_resident(held, c->grid, why, sizeof why) : HEXC_OK;
+	return code ? gpu_error(g, code, "%s: %s", info.name, why) : HEXC_OK;
 }
 
 int
@@ -243,6 +261,11 @@ gpu_start(const Driver *cu, DriverLaunch l, const hexc_kernel_info *info, void *
 
 	memcpy(l.block, info->block, sizeof l.block);
 	l.shared = info->smem;
+	if (info->cooperative) {
+		*call = "cuLaunchCooperativeKernel";
+		return cu->cuLaunchCooperativeKernel(function, l.grid[0], l.grid[1], l.grid[2], l.block[0],
+		                                     l.block[1], l.block[2], l.shared, l.stream, arg);
+	}
 	*call = info->pdl && cu->cuLaunchKernelEx ? "cuLaunchKernelEx" : "cuLaunchKernel";
 	if (!info->pdl || !cu->cuLaunchKernelEx)
 		return cu->cuLaunchKernel(function, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1],

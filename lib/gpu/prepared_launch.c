@@ -78,7 +78,7 @@ find_function(hexc_call *c)
 	if (code == HEXC_OK && c->info.smem)
 		code = GPU_CALL(g, cuFuncSetAttribute, c->function,
 		                DRV_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)c->info.smem);
-	if (code == HEXC_OK && c->info.persistent)
+	if (code == HEXC_OK && (c->info.persistent || c->info.cooperative))
 		code = gpu_held(g, c->function, &c->info, &c->held);
 	if (code == HEXC_OK && c->info.nmap &&
 	    !DRIVER_HAS(&g->cu, cuTensorMapEncodeTiled, g->why, sizeof g->why))

@@ -10,7 +10,8 @@ struct hexc_call {
 	size_t k;
 	void *function;
 	hexc_kernel_info info;
-	uint32_t held;       /* resident blocks of a persistent kernel on the device; 0: not queried */
+	uint32_t held;       /* resident blocks of a persistent or cooperative kernel on the device; 0: not
+	                      * queried */
 	uint64_t numbers;    /* a bit per parameter: it is not a tensor */
 	uint64_t missing;    /* a bit per parameter: it has no argument yet */
 	uint64_t moved;      /* a bit per parameter: its address changed since the last check */

@@ -87,6 +87,9 @@ refresh(hexc_call *c)
 			return call_told(c, code);
 		if (c->info.persistent && !empty(c))
 			gpu_hold(c->info.cluster, c->held, c->plan.grid);
+		if (c->info.cooperative && !empty(c) &&
+		    (code = gpu_resident(c->held, c->plan.grid, WHY(c))))
+			return call_told(c, code);
 	} else {
 		for (uint64_t left = c->moved; left; left &= left - 1) {
 			int i = CTZ64((int64_t)left);

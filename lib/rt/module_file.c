@@ -76,7 +76,7 @@ head_wrong(const unsigned char *data, size_t n)
 	if (n < HEAD)
 		return "it is truncated";
 	version = wire_get_word(data + 8, 4);
-	if (version != MODULE_VERSION && version != MODULE_WITHOUT_TURNS)
+	if (version < MODULE_WITHOUT_TURNS || version > MODULE_VERSION)
 		return "it has another format version; compile it again";
 	if (wire_get_word(data + 16, 8) != n)
 		return "its size differs from the size in its header; copy it again, or compile it again";

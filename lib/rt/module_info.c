@@ -75,6 +75,7 @@ hexc_kernel(const hexc_module *m, size_t i, hexc_kernel_info *out)
 	info.nmap = (uint32_t)k->nmap;
 	info.persistent = k->persistent;
 	info.pdl = k->pdl;
+	info.cooperative = k->cooperative;
 	info.nassume = (uint32_t)k->nassume;
 	info.nconst = (uint32_t)k->nconstants;
 	info.ncandidate = (uint32_t)k->ncand;

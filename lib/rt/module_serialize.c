@@ -279,7 +279,7 @@ wire_turns(Wire *w, ModKernel *k)
 
 /* Serializes the launch configuration. */
 static void
-wire_shape(Wire *w, ModKernel *k)
+wire_shape(Wire *w, ModKernel *k, int version)
 {
 	wire_int(w, &k->warps, 1, 1024 / WARP_SIZE);
 	for (int d = 0; d < 3; d++)
@@ -290,13 +290,15 @@ wire_shape(Wire *w, ModKernel *k)
 	wire_int(w, &k->order.slow, 0, 2);
 	wire_bool(w, &k->persistent);
 	wire_bool(w, &k->pdl);
+	if (version > MODULE_WITHOUT_COOPERATIVE)
+		wire_bool(w, &k->cooperative);
 }
 
 static void
 wire_kernel(Wire *w, ModKernel *k, int version)
 {
 	wire_name(w, &k->name);
-	wire_shape(w, k);
+	wire_shape(w, k, version);
 	wire_count(w, &k->nparam, HEXC_MAX_PARAMS);
 	wire_expr(w, &k->expr, k->nparam);
 	LIST(w, k->param, ModParam, k->nparam);

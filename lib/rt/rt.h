@@ -104,6 +104,7 @@ typedef struct ModKernel {
 	int nmap;
 	bool persistent; /* the kernel is persistent */
 	bool pdl; /* it executes griddepcontrol.wait */
+	bool cooperative; /* it has grid barriers: all blocks must be resident */
 	GridOrder order;
 	int64_t smem;
 	const char *explain, *explain_short, *json;

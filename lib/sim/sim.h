@@ -295,9 +295,12 @@ typedef struct sim_launch {
 	uint32_t dependent;     /* 1: a programmatic dependent launch: the memory that the primary kernel
 	                         * reads and writes is off limits until griddepcontrol.wait. Requires
 	                         * checks */
+	uint32_t resident;      /* blocks that the device holds at a time: others start when one of these has
+	                         * ended, so that none may wait for them; 0: any number */
+	uint32_t cooperative;   /* 1: a cooperative launch: invalid if the grid has more blocks than that */
 } sim_launch;
 #define SIM_LAUNCH_INIT { sizeof(sim_launch), {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0, NULL, NULL, 0, \
-	1, 1, 0, 0, 0, 0, NULL, NULL, NULL, SIM_TRACE_INIT, 0, 0, 0, 0 }
+	1, 1, 0, 0, 0, 0, NULL, NULL, NULL, SIM_TRACE_INIT, 0, 0, 0, 0, 0, 0 }
 
 /* Runs one kernel to its end. SIM_OK: it ran without faults (warnings aside). SIM_E_FAULT: it ran (or was
  * stopped) and sim_fault_at() lists the faults. SIM_E_LIMIT: stopped; counts cover what ran. SIM_E_INVALID:

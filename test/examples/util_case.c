@@ -408,6 +408,38 @@ example_on(const char *arch)
 	return false;
 }
 
+/* Sets what the kernel reads and writes to what it was before. */
+static void
+restore(void *user)
+{
+	Case *c = user;
+
+	for (int i = 0; i < c->nbuf; i++)
+		if (c->buf[i].before)
+			ck_assert_int_eq(sim_write(c->sim, c->buf[i].dev, c->buf[i].before,
+			                           c->buf[i].bytes),
+			                 SIM_OK);
+}
+
+/* Runs the kernel again from the same data, with the interleaving that l.seed selects. */
+static void
+run_otherwise(Case *c, const hexc_module *m, const sim_module *sm, const sim_launch *l, const char *what)
+{
+	hexc_kernel_info k = HEXC_KERNEL_INFO_INIT;
+	sim_result *r = NULL;
+	sim_fault fault = { 0 };
+	char name[240];
+
+	restore(c);
+	snprintf(name, sizeof name, "%s, seed %llu", what, (unsigned long long)l->seed);
+	hexc_kernel(m, 0, &k);
+	if (sim_run(c->sim, sm, k.name, l, &r) != SIM_OK && r)
+		sim_fault_at(r, 0, &fault);
+	ck_assert_msg(!fault.text && r, "%s: %s", name, fault.text);
+	sim_result_free(r);
+	compare(c, m, name);
+}
+
 uint32_t
 case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32_t candidate)
 {
@@ -450,6 +482,7 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	ck_assert_int_eq(sim_load(c->sim, hexc_ptx(m, NULL), strlen(hexc_ptx(m, NULL)), &sm), SIM_OK);
 	memcpy(l.block, k.block, sizeof l.block);
 	l.smem = k.smem;
+	l.cooperative = k.cooperative;
 	l.args = ptr;
 	rc = sim_run(c->sim, sm, k.name, &l, &r);
 	if (rc != SIM_OK && r)
@@ -465,6 +498,10 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	if (c->by16 && !candidate)
 		by_16_bytes(c, r, hexc_ptx(m, NULL), what);
 	compare(c, m, what);
+	for (l.seed = 1; l.seed <= c->schedules; l.seed++)
+		run_otherwise(c, m, sm, &l, what);
+	l.seed = 0;
+	fault_reset(restore, c);
 	if (c->needs)
 		fault_needs(c->sim, hexc_ptx(m, NULL), c->needs, k.name, &l, what);
 	if (planting.on) {

@@ -43,6 +43,7 @@ typedef struct Case {
 	const char *schedule; /* .. */
 	const char *needs;   /* in lines of PTX without any one of which it is wrong; NULL: nobody asks */
 	uint32_t clusters;   /* launched of a persistent kernel at most; 0: as the seed has it */
+	uint32_t schedules;  /* other interleavings of the blocks in which it is run, too */
 	struct sim *sim;
 } Case;
 

@@ -181,6 +181,18 @@ is_joined(const char *ptx, const char *op)
 
 /* ---- runs -------------------------------------------------------------------------------------- */
 
+static struct {
+	void (*call)(void *user);
+	void *user;
+} reset;
+
+void
+fault_reset(void (*call)(void *user), void *user)
+{
+	reset.call = call;
+	reset.user = user;
+}
+
 /* Does the kernel of this text still run without a word? */
 static bool
 runs(sim *s, const char *text, const char *kernel, sim_launch l)
@@ -191,6 +203,8 @@ runs(sim *s, const char *text, const char *kernel, sim_launch l)
 	bool silent;
 
 	ck_assert_int_eq(sim_load(s, text, strlen(text), &m), SIM_OK);
+	if (reset.call)
+		reset.call(reset.user);
 	l.max_faults = 1;
 	l.counts = 0;
 	silent = sim_run(s, m, kernel, &l, &r) != SIM_E_FAULT && !sim_fault_at(r, 0, &f);

@@ -24,4 +24,7 @@ int fault_sites(void);
 /* One that no run has missed, from number *i on, and that is not known to be redundant: its line and text,
  * and what the kernel was called.  NULL: none. */
 const char *fault_missed(int *i, uint32_t *line, const char **op);
+/* Calls this before each run: tensors that kernels read and write are as before the first one. NULL:
+ * nothing. */
+void fault_reset(void (*call)(void *user), void *user);
 #endif

@@ -707,33 +707,51 @@ run_kept(void *user, const Kept *k)
 }
 
 static bool
+holds(const unsigned grid[3])
+{
+	return (double)grid[0] * grid[1] * grid[2] <= number("FAKE_CUDA_BLOCKS", 1) * SMS;
+}
+
+static bool
 launchable(const Function *f, const unsigned grid[3], unsigned shared)
 {
 	return f && grid[0] && grid[1] && grid[2] && (int)shared <= f->shared && f->of->of == now();
 }
 
 static int
-launch(void *function, const unsigned grid[3], const unsigned block[3], unsigned shared, void *stream,
-       void **args, void **extra, bool dependent)
+launch(const Kept *k, void *stream, void **args, void **extra)
 {
+	Function *f = k->function;
 	Stream *s = stream_of(stream);
 
-	if (!launchable(function, grid, shared) || extra || !is_stream(stream))
+	if (!launchable(f, k->grid, k->shared) || extra || !is_stream(stream))
 		return INVALID_VALUE;
+	if (k->cooperative && !holds(k->grid))
+		return DRV_CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 	if (!s || !s->capture)
-		return run(function, grid, block, shared, args, dependent);
-	return stream_add(s, ((Function *)function)->of->m, ((Function *)function)->name, function, grid,
-	                  block, shared, args);
+		return run(f, k->grid, k->block, k->shared, args, k->dependent);
+	return stream_add(s, f->of->m, f->name, k, args);
 }
 
 int
 cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                unsigned shared, void *stream, void **args, void **extra)
 {
-	unsigned grid[3] = { gx, gy, gz }, block[3] = { bx, by, bz };
+	Kept k = { .function = function, .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared };
 
 	CHECK(true);
-	return launch(function, grid, block, shared, stream, args, extra, false);
+	return launch(&k, stream, args, extra);
+}
+
+int
+cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                          unsigned bz, unsigned shared, void *stream, void **args)
+{
+	Kept k = { .function = function, .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared,
+		   .cooperative = true };
+
+	CHECK(true);
+	return launch(&k, stream, args, NULL);
 }
 
 #ifndef FAKE_OLD
@@ -741,11 +759,15 @@ cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned b
 int
 cuLaunchKernelEx(const DriverLaunch *l, void *function, void **args, void **extra)
 {
+	Kept k = { .function = function, .shared = l->shared, .dependent = true };
+
 	CHECK(true);
 	if (l->n != 1 || l->attribute->id != DRV_CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION ||
 	    l->attribute->value[0] != 1)
 		return INVALID_VALUE;
-	return launch(function, l->grid, l->block, l->shared, l->stream, args, extra, true);
+	memcpy(k.grid, l->grid, sizeof k.grid);
+	memcpy(k.block, l->block, sizeof k.block);
+	return launch(&k, l->stream, args, extra);
 }
 #endif
 

@@ -43,6 +43,7 @@ ir_wrap(Unit *u, const char *body)
 		"  param %%4.K size K : i64 mult 128 lo 128 hi 9223372036854775807\n"
 		"  param %%100.W tensor W : global u32[?, ?, 128] read size %%3, %%4, %%101 "
 		"stride %%4, %%101, %%5 pack \"hexc-pack 1 u4 block 16x64\"\n"
+		"  param %%102.S tensor S : global i32[?] read written size %%3 stride %%5\n"
 		"  grid {\n"
 		"    %%6 = const value 127 : i64\n"
 		"    %%7 = const value 128 : i64\n"

@@ -378,7 +378,7 @@ TEST(another_version_is_refused_with_its_reason)
 	size_t n;
 	unsigned char *data = save(m, &n);
 
-	for (int step = -2; step <= 1; step += 3) { /* an older one than is read, and a newer */
+	for (int step = -3; step <= 1; step += 4) { /* an older one than is read, and a newer */
 		data[8] = (unsigned char)(data[8] + step);
 		lib_seal(data, n);
 		ck_assert_int_eq(hexc_module_load(&got, data, n, why, sizeof why), HEXC_E_FILE);

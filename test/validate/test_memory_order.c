@@ -338,4 +338,23 @@ TEST_EACH(numbers_are_as_known, COUNT_OF(numbers))
 	prove_rejects(k, claims, &numbers[_i]);
 }
 
+/* A barrier of the grid is one of the block, too: of shared memory, and of tensors. */
+TEST(a_grid_barrier_orders_the_block)
+{
+	static const char *const bodies[] = {
+		" let b: shared f32[8];\n b[:] = A[0 :+ 8] * 2;\n grid_barrier(F[0]);\n"
+		" Z[:] = b[7 - iota(0, 8)];\n",
+		" Y[0 :+ 8] = A[0 :+ 8];\n grid_barrier(F[0]);\n Z[:] = Y[7 - iota(0, 8)];\n",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+		Kernel *k = synced(bodies[i], false);
+
+		ck_assert_int_eq(ir_count(k, O_barrier), 0);
+		ck_assert(is_accepted(k));
+		op_unlink(pass_find(k, O_grid_barrier, 0));
+		ck_assert_msg(is_refused(k), "%s", bodies[i]);
+	}
+}
+
 TEST_PROGRAM(UNIT_FIXTURE);

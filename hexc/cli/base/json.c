@@ -134,6 +134,8 @@ kernel(const hexc_module *m, size_t k, const hexc_kernel_info *info)
 		cJSON_AddTrueToObject(o, "persistent");
 	if (info->pdl)
 		cJSON_AddTrueToObject(o, "pdl");
+	if (info->cooperative)
+		cJSON_AddTrueToObject(o, "cooperative");
 	if (info->group) {
 		cJSON *order = cJSON_AddObjectToObject(o, "order");
 

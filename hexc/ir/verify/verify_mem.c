@@ -242,6 +242,19 @@ shape_store(Arena *a, const Op *o)
 	return check_found(a, o);
 }
 
+const char *
+shape_grid_barrier(Arena *a, const Op *o)
+{
+	const Type *t = &grid_barrier_word(o)->type;
+	const Param *p = val_param(o->parent->kernel, view_root(grid_barrier_word(o)));
+
+	if (t->space != S_global || type_size(t) != 1 || (t->dtype != D_i32 && t->dtype != D_u32))
+		return arena_printf(a, "%s is not a 32-bit integer of a tensor", type_print(a, t));
+	if (!p || !p->read || !p->written)
+		return "its tensor is not read and written";
+	return kernel_roles(o->parent->kernel) ? "in a kernel with roles" : NULL;
+}
+
 /* A shared tile indexed by index tiles. */
 static bool
 is_scattered(const Val *mem)

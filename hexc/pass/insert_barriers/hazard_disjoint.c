@@ -61,7 +61,7 @@ has_barrier(const Block *b)
 {
 	const Op *o = b->first;
 
-	while (o && o->code != O_barrier)
+	while (o && !op_is_barrier(o))
 		o = o->next;
 	return o != NULL;
 }

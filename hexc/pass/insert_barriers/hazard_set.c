@@ -434,7 +434,7 @@ flow_is_plain(BarrierInsertion *s, const Op *o)
 		return f->kind == PLAIN;
 	for (int r = 0; r < 2 && o->blk[r]; r++)
 		for (const Op *i = o->blk[r]->first; i && f->kind == PLAIN; i = i->next)
-			if (i->code == O_barrier || i->code == O_async_wait ||
+			if (op_is_barrier(i) || i->code == O_async_wait ||
 			    i->code == O_fence_proxy_async ||
 			    smem_has_scratch(i) || (i->blk[0] && !flow_is_plain(s, i)))
 				f->kind = NOT_PLAIN;

@@ -97,7 +97,7 @@ transfer(BarrierInsertion *s, const Op *o, AccessSet *set)
 		set_barrier(s, set);
 		a = scratch_read(o);
 		set_add(s, set, &a);
-	} else if (o->code == O_barrier) {
+	} else if (op_is_barrier(o)) {
 		set_barrier(s, set);
 	} else if (o->code == O_async_wait) {
 		set_wait(set, IMM(o, pending) == 0, IMM(o, bulk) != 0);

@@ -72,6 +72,8 @@ pass_dependent_launch(Kernel *k)
 
 	if (k->unit->no_pdl || !(k->unit->target->features & T_PDL))
 		return false;
+	if (kernel_has(k, O_grid_barrier)) /* a cooperative launch is not a dependent one */
+		return false;
 	for (int r = 0; roles && r < 2; r++)
 		wait_first(roles->blk[r]);
 	if (!roles)

@@ -309,6 +309,8 @@ pass_warp_specialize(Kernel *k)
 	if (!schedule_has_roles(k->schedule))
 		return false;
 	check_warps(&r);
+	if (!r.why && kernel_has(k, O_grid_barrier))
+		r.why = "a grid barrier is for all warps of a block";
 	if (!r.why)
 		find_feeds(&r);
 	if (!r.why)

@@ -44,6 +44,8 @@ int cuda_state(void);
 sim *cuda_enter(Context *c);
 int cuda_leave(Context *c, int code);
 
+/* device.c: does it hold all of these blocks at a time? */
+bool cuda_holds(void *function, const unsigned grid[3], const unsigned block[3], unsigned shared);
 /* device.c: its functions by name; NULL: unknown. */
 sim_function cuda_device_function(const char *name);
 /* Returns the table's function of this name, if it has one. */

@@ -22,6 +22,7 @@ run(void *user, const Kept *k)
 	memcpy(l.block, k->block, sizeof l.block);
 	l.smem = k->shared;
 	l.dependent = k->dependent;
+	l.cooperative = k->cooperative;
 	l.args = (const void *const *)k->arg;
 	c->launches++;
 	code = sim_run(cuda_enter(c), f->of->m, f->name, &l, &r);
@@ -49,8 +50,10 @@ launch(Kept *k, void *stream, void **args, void **extra)
 	if (!k->grid[0] || !k->grid[1] || !k->grid[2] || extra || (int)k->shared > f->shared ||
 	    f->of->of != cuda_now())
 		return CUDA_INVALID_VALUE;
+	if (k->cooperative && !cuda_holds(f, k->grid, k->block, k->shared))
+		return DRV_CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 	if (s && s->capture)
-		return stream_add(s, f->of->m, f->name, f, k->grid, k->block, k->shared, args);
+		return stream_add(s, f->of->m, f->name, k, args);
 	for (size_t i = 0; i < GRAPH_PARAMS && sim_param_at(f->of->m, f->name, i, &p); i++)
 		k->arg[i] = args[i];
 	return run(cuda_now(), k);
@@ -76,6 +79,16 @@ launch_beside(const DriverLaunch *l, void *function, void **args, void **extra)
 	memcpy(k.grid, l->grid, sizeof k.grid);
 	memcpy(k.block, l->block, sizeof k.block);
 	return launch(&k, l->stream, args, extra);
+}
+
+static int
+launch_cooperative(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                   unsigned bz, unsigned shared, void *stream, void **args)
+{
+	Kept k = { .function = function, .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared,
+		   .cooperative = true };
+
+	return launch(&k, stream, args, NULL);
 }
 
 static int
@@ -178,6 +191,8 @@ graph_set_params(void *exec, void *node, const DriverNode *p)
 
 	if (!n || p->extra || !p->grid[0] || !p->grid[1] || !p->grid[2] || (int)p->shared > f->shared)
 		return CUDA_INVALID_VALUE;
+	if (n->k.cooperative && !cuda_holds(f, p->grid, p->block, p->shared))
+		return DRV_CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 	return kept_set(&n->k, f->of->m, f->name, f, p->grid, p->block, p->shared, p->args);
 }
 
@@ -235,6 +250,7 @@ launch_function(const char *name)
 	static const Driver table = {
 		.cuCtxSynchronize = synchronize,
 		.cuLaunchKernel = launch_kernel,
+		.cuLaunchCooperativeKernel = launch_cooperative,
 		.cuLaunchKernelEx = launch_beside,
 		.cuEventCreate = event_new,
 		.cuEventRecord = event_set,

@@ -72,6 +72,8 @@ static const struct {
 	{ NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found" },
 	{ DRV_CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED",
 	 "the simulator reported an error in a kernel" },
+	{ DRV_CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
+	 "too many blocks in cooperative launch" },
 	{ CUDA_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported by the simulator" },
 	{ CUDA_CAPTURE_UNMATCHED, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED",
 	  "the capture was not initiated in this stream" },
@@ -384,6 +386,15 @@ held_blocks(int *blocks, void *function, int threads, size_t shared)
 	if (shared && SHARED_MAX / (int)shared < *blocks)
 		*blocks = SHARED_MAX / (int)shared;
 	return *blocks ? 0 : CUDA_INVALID_VALUE;
+}
+
+bool
+cuda_holds(void *function, const unsigned grid[3], const unsigned block[3], unsigned shared)
+{
+	int each, threads = (int)(block[0] * block[1] * block[2]);
+
+	return held_blocks(&each, function, threads, shared) == 0 &&
+	       (uint64_t)grid[0] * grid[1] * grid[2] <= (uint64_t)each * SMS;
 }
 
 static int

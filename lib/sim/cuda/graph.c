@@ -119,8 +119,7 @@ stream_end(Stream *s, Graph **out)
 }
 
 int
-stream_add(Stream *s, const sim_module *m, const char *entry, void *function, const unsigned grid[3],
-           const unsigned block[3], unsigned shared, void *const *args)
+stream_add(Stream *s, const sim_module *m, const char *entry, const Kept *k, void *const *args)
 {
 	Graph *g = s->capture;
 	GraphNode *n;
@@ -131,10 +130,11 @@ stream_add(Stream *s, const sim_module *m, const char *entry, void *function, co
 	n = calloc(1, sizeof *n);
 	if (!n)
 		return CUDA_OUT_OF_MEMORY;
-	if ((code = kept_set(&n->k, m, entry, function, grid, block, shared, args))) {
+	if ((code = kept_set(&n->k, m, entry, k->function, k->grid, k->block, k->shared, args))) {
 		free(n);
 		return code;
 	}
+	n->k.cooperative = k->cooperative;
 	n->number = g->n;
 	n->enabled = 1;
 	n->before = s->last;

@@ -24,6 +24,7 @@ typedef struct Kept {
 	unsigned char *bytes;
 	size_t size; /* of bytes */
 	bool dependent; /* the next launch may overlap it; not in a graph */
+	bool cooperative; /* all of its blocks are resident */
 	void *arg[GRAPH_PARAMS];
 } Kept;
 
@@ -65,9 +66,8 @@ int kept_set(Kept *k, const sim_module *m, const char *entry, void *function, co
 
 int stream_begin(Stream *s);
 int stream_end(Stream *s, Graph **out);
-/* Adds the next launch of a captured stream. */
-int stream_add(Stream *s, const sim_module *m, const char *entry, void *function, const unsigned grid[3],
-               const unsigned block[3], unsigned shared, void *const *args);
+/* Adds the next launch of a captured stream: k, without its bytes. */
+int stream_add(Stream *s, const sim_module *m, const char *entry, const Kept *k, void *const *args);
 int stream_wait(Stream *s, const CudaEvent *e);
 /* The dependencies of the next launch: *n nodes. */
 void *const *stream_info(Stream *s, size_t *n);

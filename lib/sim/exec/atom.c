@@ -174,10 +174,11 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 	}
 	FOR_LANES(l, good) {
 		bool locked = w->def && hands_over(w, &acc[l], in), wrote = true;
+		/* The word records updates in the order in which they are made. */
+		if (locked)
+			launch_lock(w->cta->l);
 		if (w->def) {
 			check_access(w, in, l, &acc[l], bytes, A_SWRITE, NULL);
-			if (locked)
-				launch_lock(w->cta->l);
 			if (!check_init(w, l, &acc[l], bytes))
 				undef |= 1u << l;
 		}

@@ -161,6 +161,11 @@ check_shape(Launch *l, sim_result *r)
 	if (l->m->ptx.system_smem)
 		l->smem = (u32)align_up(l->smem, 128) + SYSTEM_SMEM;
 	l->nblock = (u32)blocks;
+	if (l->a.cooperative && l->a.resident && l->nblock > l->a.resident)
+		return refuse(r,
+		              "the grid has %u blocks, and the device holds %u at a time; a cooperative "
+		              "launch requires all of them",
+		              l->nblock, l->a.resident);
 	if (check_cluster(l, r) != SIM_OK)
 		return SIM_E_INVALID;
 	if (l->a.l2_bytes && (l->a.l2_bytes < 32 || !l->a.counts))

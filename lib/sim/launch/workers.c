@@ -62,6 +62,15 @@ epoch_ends(Launch *l, int started)
 	pthread_mutex_unlock(&s->faults);
 }
 
+/* Does the device hold no other cluster now? At least one runs. */
+static bool
+is_full(const Launch *l)
+{
+	u32 most = l->a.resident / (l->nblock / l->ncluster);
+
+	return l->a.resident && l->running >= (most ? most : 1);
+}
+
 /* A cluster has had a time slice without an effect. Returns true if that will be so for all, for ever. */
 static bool
 all_spin(Worker *k, SimCluster *c)
@@ -86,7 +95,7 @@ all_spin(Worker *k, SimCluster *c)
 		c->epoch = epoch + 1;
 		l->spinning++;
 		all = l->spinning == l->running;
-		if (all && !l->stop && l->next_cluster < l->ncluster && l->room < MOST) {
+		if (all && !l->stop && l->next_cluster < l->ncluster && l->room < MOST && !is_full(l)) {
 			l->room *= 2;   /* they may wait for a cluster that has not started */
 			all = false;
 		}
@@ -120,7 +129,7 @@ next_cluster(Worker *k)
 
 	/* It counts as running as soon as it is no longer pending: all_spin counts both. */
 	pthread_mutex_lock(&s->faults);
-	lin = l->next_cluster;
+	lin = is_full(l) ? l->ncluster : l->next_cluster;
 	if (lin < l->ncluster) {
 		l->next_cluster++;
 		l->running++;

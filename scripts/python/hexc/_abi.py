@@ -45,7 +45,8 @@ hexc_diag_info { size_t size; int severity; uint32_t line; uint32_t col; uint32_
 	const char *text; const char *warning; }
 hexc_kernel_info { size_t size; const char *name; const char *grid[3]; uint32_t block[3]; uint32_t cluster[3];
 	uint32_t smem; uint32_t nparam; uint32_t nassume; uint32_t nconst; uint32_t ncandidate; uint32_t candidate;
-	uint32_t group; uint32_t group_dim[2]; uint32_t nmap; uint32_t persistent; uint32_t pdl; }
+	uint32_t group; uint32_t group_dim[2]; uint32_t nmap; uint32_t persistent; uint32_t pdl;
+	uint32_t cooperative; }
 hexc_param_info { size_t size; const char *name; const char *dtype; hexc_kind kind; uint32_t bits; uint32_t bytes;
 	uint32_t rank; uint32_t read; uint32_t written; uint32_t align; uint32_t reserved; const char *dim[8];
 	const char *stride[8]; }
@@ -102,7 +103,7 @@ sim_launch { size_t size; uint32_t grid[3]; uint32_t block[3]; uint32_t cluster[
 	const void *const *args; const void *params; size_t param_bytes; int checks; int counts; uint32_t threads;
 	uint64_t max_steps; uint32_t max_faults; uint32_t smem_limit; void *cancel; void *suppress; void *user;
 	sim_trace trace; uint64_t seed; uint64_t l2_bytes; uint32_t l2_blocks;
-	uint32_t dependent; }
+	uint32_t dependent; uint32_t resident; uint32_t cooperative; }
 sim_counts { uint64_t threads; uint64_t warps; uint64_t global_requests; uint64_t global_sectors_read;
 	uint64_t global_sectors_written; uint64_t global_bytes_read; uint64_t global_bytes_written;
 	uint64_t shared_requests; uint64_t shared_wavefronts; uint64_t shared_min; }

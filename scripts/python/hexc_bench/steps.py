@@ -453,6 +453,7 @@ SANITIZED = (
     ("attention", ["examples/attention.hexc", "--arg", "Q=random(1)[1,72,2,64]", "--arg", "K=random(2)[1,72,2,64]", "--arg", "V=random(3)[1,72,2,64]",
                    "--arg", "scale=0.125"]),
     ("atomics", ["examples/histogram.hexc", "--arg", "X=random(1)[5003]", "--arg", "low=-1", "--arg", "scale=128", "--arg", "H=zeros"]),
+    ("grid barrier", ["examples/softmax_grid.hexc", "--arg", "X=random(1)[5003]", "--arg", "TOP=zeros[3]", "--arg", "TOTAL=zeros", "--arg", "S=zeros"]),
     ("scans", ["examples/causal_conv.hexc", "--arg", "X=random(1)[1,37,72]", "--arg", "W=random(2)[4,72]", "--arg", "bias=random(3)"]),
 )
 

@@ -1089,6 +1089,9 @@ class Machine:
 
     # -- roles
 
+    def op_grid_barrier(self, op: Op) -> None:
+        raise NoReference("blocks that wait for all others")
+
     def op_mbarrier(self, op: Op) -> None:
         self.bars[op.outs[0]] = {"arrivals": op.at("arrivals"), "here": [0] * op.types[0].shape[0], "phase": [0] * op.types[0].shape[0]}
         self.env[op.outs[0]] = op.outs[0]
