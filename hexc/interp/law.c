@@ -1,5 +1,5 @@
 /* law.c - implements the interpreter's rules of missing elements: those outside of their tensor, as numpy.ma
- * has masked ones (hexc/LANGUAGE.md, "Elements outside of a tensor").
+ * has masked ones (hexc/LANGUAGE.md, "Out-of-bounds elements").
  *
  * They apply to IR in front of pass mask_bounds, which turns them into code; this file shares nothing with that
  * pass. Every value has a list of conditions, each with a bool by element and the dims that it names; an element
