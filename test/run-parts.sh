@@ -31,9 +31,10 @@ for part in $parts; do
 			fail "FAIL: $program does not start after make check-$part: $(head -3 "$dir/log")"
 	done
 done
-# Check that a missing file is noticed, and that no file is built for nothing.
-case "$(grep '^check-llama:' "$dir/needs") " in *" $B/llama "*) ;; *) fail "FAIL: $B/llama is not built for test/llama" ;; esac
-case "$(grep '^check-ops:' "$dir/needs") " in *" $B/libhexc_sim.so."*) ;; *) fail "FAIL: no simulator for test/ops" ;; esac
-case "$(grep '^check-plan:' "$dir/needs") " in *" $B/llama "*) fail "FAIL: $B/llama is built for test/plan" ;; esac
-case "$(grep '^check-taskmap:' "$dir/needs") " in *.so* | *" all "*) fail "FAIL: test/taskmap needs only the archive" ;; esac
+# Check that a missing file is noticed, and that nothing is built that is not used.
+needs() { echo "$(sed -n "s/^check-$1: //p" "$dir/needs") "; }
+case $(needs llama) in *" $B/llama "*) ;; *) fail "FAIL: $B/llama is not built for test/llama" ;; esac
+case $(needs ops) in *" $B/libhexc_sim.so."*) ;; *) fail "FAIL: the simulator is not built for test/ops" ;; esac
+case $(needs plan) in *" $B/llama "*) fail "FAIL: $B/llama is built for test/plan" ;; esac
+case $(needs taskmap) in *.so.* | *" all "*) fail "FAIL: test/taskmap needs only the archive" ;; esac
 exit $bad
