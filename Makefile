@@ -230,6 +230,8 @@ $B/llvm: FORCE
 BOOTSTRAP := LLVM_CONFIG='$(if $(filter environment% command%,$(origin LLVM_CONFIG)),$(LLVM_CONFIG))' scripts/bootstrap
 RUNTESTS := B='$B' CC='$(CC)' LLVM_CONFIG='$(LLVM_CONFIG)' SAN='$(SAN)' scripts/runtests
 TESTS ?= $(TEST_SRC) $(TEST_SH)
+# What tests run or open, besides their own programs.
+RUN_FILES := $B/hexc $(LIBSO) $(SIMSO) $(RTSO) $B/demo $B/engine $B/llama
 
 demo:
 	@$(BOOTSTRAP) demo
@@ -240,7 +242,7 @@ check:
 	@$(BOOTSTRAP) check
 	@$(MAKE) check-built
 
-check-built: all $B/demo $B/engine $B/llama $(filter $(TEST_BIN),$(TESTS:%.c=$B/%))
+check-built: all $(RUN_FILES) $(filter $(TEST_BIN),$(TESTS:%.c=$B/%))
 	@$(RUNTESTS) $(TESTS)
 
 syntax: $(addprefix syntax/,$(LIB_SRC) $(CLI_SRC))
@@ -252,10 +254,10 @@ $B/syntax/lib/build_id.inc:
 	@mkdir -p $(@D)
 	@echo '"0"' >$@
 
-check-unit: $(LIBA) $(TEST_BIN)
+check-unit: $(LIBA) $(SIMSO) $(TEST_BIN)
 	@$(RUNTESTS) $(TEST_SRC)
 
-check-scripts: all $B/demo $B/engine $B/llama
+check-scripts: all $(RUN_FILES)
 	@$(RUNTESTS) $(TEST_SH)
 
 # The tests that `make check` runs on the simulator through EXEC=sim, on the GPU. HEXC: an existing command line,
@@ -266,11 +268,16 @@ check-gpu: $(if $(HEXC),,all)
 	@EXEC=gpu HEXC='$(or $(HEXC),$B/hexc)' $(RUNTESTS) $(GPU_TESTS)
 
 # make check-sim runs test/sim/ and builds only what that needs; the rest need not compile. Scripts get the
-# libraries, the command line, and the other programs that they name.
+# libraries and the command line. Scripts and test programs get those of RUN_FILES that the directory names, or that
+# a helper of another directory names, if it is included: "$B/llama" in a script, "%s/libhexc_sim.so" in C.
 part_src = $(wildcard test/$*/test_*.c test/$*/*/test_*.c)
 part_sh = $(wildcard test/$*/run-*.sh test/$*/*/run-*.sh)
-part_named = $(if $(part_sh),all $(foreach p,demo engine llama,$(if $(shell grep -El '[$$]B"?/$p([^a-z]|$$)' $(part_sh)),$B/$p)))
-part_needs = $(LIBA) $(part_src:%.c=$B/%) $(part_named)
+part_text = $(wildcard test/$*/*.[ch] test/$*/*/*.[ch] test/$*/*.sh test/$*/*/*.sh)
+included = $(wildcard $(patsubst %.h,%.c,$(shell sed -n 's,^.include "\(test/.*/util_.*\)",\1,p' $1)))
+with_helpers = $(if $1,$(call with_helpers,$(filter-out $1 $2,$(call included,$1)),$1 $2),$2)
+naming = $(shell grep -El '([$$]B"?|%s)/$(basename $(notdir $1))([^a-z_]|$$)' /dev/null $2)
+part_named = $(foreach f,$(RUN_FILES),$(if $(call naming,$f,$1),$f))
+part_needs = $(LIBA) $(part_src:%.c=$B/%) $(if $(part_sh),all) $(call part_named,$(call with_helpers,$(part_text)))
 needs-%:
 	@echo 'check-$*: $(part_needs)'
 check-%:

@@ -69,7 +69,8 @@ product_of(Codegen *g, const Op *ahead, const Val **tile)
 	Op *loop = ahead->parent->owner, *dot = NULL;
 	int at = -1;
 
-	for (Op *o = ahead->next; o; o = o->next)
+	/* its only use is near: blocks are long */
+	for (Op *o = ahead->next; o && at < 0; o = o->next)
 		for (int i = 0; (o->code == O_for || o->code == O_yield) && i < o->nin; i++)
 			if (o->in[i] == v) {
 				loop = o->code == O_for ? o : loop;

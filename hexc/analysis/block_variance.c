@@ -3,9 +3,18 @@
 #include "hexc/analysis/value_range.h"
 #include <string.h>
 
+/* A store or copy to a shared tile. */
+typedef struct TileStore {
+	const Op *op;
+	struct TileStore *next; /* to the same tile */
+} TileStore;
+
 typedef struct Blocks {
 	Kernel *k;
-	Differs *known, *before; /* by value id: this round's and the previous round's result */
+	size_t n;           /* value ids */
+	Differs *known, *before; /* this round's and the previous round's result: of value v at v->id, of the
+	                          * contents of a tile at n + id of the tile */
+	TileStore **stores; /* by id of the tile */
 } Blocks;
 
 static Differs differs(Blocks *b, const Val *v);
@@ -34,19 +43,38 @@ view_differs(Blocks *b, const Val *mem)
 	return any_of(b, view->in + IN_view_start, view->nin - IN_view_start);
 }
 
-/* Variance of the contents of shared memory: that of the stored values, MAYBE at least. */
 static Differs
-shared_differs(Blocks *b, const Val *root)
+contents_differ(Blocks *b, const Val *tile)
 {
 	Differs most = DIFFERS_MAYBE;
-	OpWalk w;
 
-	for (const Op *o = walk_first(&w, b->k->body); o; o = walk_next(&w))
-		if (access_target(o) && view_root(access_target(o)) == root && !access_found(o) &&
-		    (o->code == O_copy ? view_differs(b, copy_source(o)) : differs(b, store_value(o))) ==
-		            DIFFERS_YES)
+	for (const TileStore *t = b->stores[tile->id]; t && most != DIFFERS_YES; t = t->next)
+		if ((t->op->code == O_copy ? view_differs(b, copy_source(t->op))
+		                           : differs(b, store_value(t->op))) == DIFFERS_YES)
 			most = DIFFERS_YES;
 	return most;
+}
+
+/* NULL if the result at `at` is known. Otherwise returns it, set for a value that depends on itself. */
+static Differs *
+unseen(Blocks *b, size_t at)
+{
+	if (b->known[at] != DIFFERS_UNSEEN)
+		return NULL;
+	b->known[at] = b->before[at] ? b->before[at] : DIFFERS_NO;
+	return &b->known[at];
+}
+
+/* Variance of the contents of shared memory: that of the stored values, MAYBE at least. */
+static Differs
+shared_differs(Blocks *b, const Val *tile)
+{
+	size_t at = b->n + (size_t)tile->id;
+	Differs *found = unseen(b, at);
+
+	if (found)
+		*found = contents_differ(b, tile);
+	return b->known[at];
 }
 
 static Differs
@@ -102,11 +130,10 @@ find(Blocks *b, const Val *v)
 static Differs
 differs(Blocks *b, const Val *v)
 {
-	if (b->known[v->id] == DIFFERS_UNSEEN) {
-		/* for a value that depends on itself */
-		b->known[v->id] = b->before[v->id] ? b->before[v->id] : DIFFERS_NO;
-		b->known[v->id] = find(b, v);
-	}
+	Differs *found = unseen(b, (size_t)v->id);
+
+	if (found)
+		*found = find(b, v);
 	return b->known[v->id];
 }
 
@@ -114,7 +141,7 @@ differs(Blocks *b, const Val *v)
 static void
 find_all(Blocks *b)
 {
-	size_t n = (size_t)b->k->nval + 1;
+	size_t n = 2 * b->n;
 	OpWalk w;
 
 	do {
@@ -129,12 +156,32 @@ find_all(Blocks *b)
 	} while (memcmp(b->known, b->before, n * sizeof *b->known) != 0);
 }
 
+static void
+list_stores(Blocks *b)
+{
+	OpWalk w;
+
+	b->stores = NEWN(b->k->unit->arena, TileStore *, b->n);
+	for (const Op *o = walk_first(&w, b->k->body); o; o = walk_next(&w)) {
+		const Val *tile = access_target(o) && !access_found(o) ? view_root(access_target(o)) : NULL;
+		TileStore *t;
+
+		if (!tile || val_param(b->k, tile))
+			continue;
+		t = NEW(b->k->unit->arena, TileStore);
+		*t = (TileStore){ o, b->stores[tile->id] };
+		b->stores[tile->id] = t;
+	}
+}
+
 Differs *
 facts_differ(Kernel *k)
 {
-	size_t n = (size_t)k->nval + 1;
-	Blocks b = { k, NEWN(k->unit->arena, Differs, n), NEWN(k->unit->arena, Differs, n) };
+	Blocks b = { .k = k, .n = (size_t)k->nval + 1 };
 
+	b.known = NEWN(k->unit->arena, Differs, 2 * b.n);
+	b.before = NEWN(k->unit->arena, Differs, 2 * b.n);
+	list_stores(&b);
 	find_all(&b);
 	return b.known;
 }

@@ -305,6 +305,17 @@ val_replace(Kernel *k, Val *old, Val *new_val)
 	}
 }
 
+void
+vals_replace(Kernel *k, Val *const *to, uint32_t n)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		for (int i = 0; i < o->nin; i++)
+			if (o->in[i]->id < n && to[o->in[i]->id])
+				o->in[i] = to[o->in[i]->id];
+}
+
 const char *const lowering_kind_name[LW_COUNT] = {
 	"none",
 #define X(name, help) #name,

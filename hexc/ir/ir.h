@@ -482,6 +482,9 @@ Op *loop_carry(Op *o, Val *first);
 void loop_carry_next(Op *loop, Val *next);
 /* Replaces every use of `old` in the kernel (all blocks, parameters' sizes and strides too) by `new_val`. */
 void val_replace(Kernel *k, Val *old, Val *new_val);
+/* The same for results of ops of the body, in one walk: of each value with id < n, by to[id] unless that is
+ * NULL. */
+void vals_replace(Kernel *k, Val *const *to, uint32_t n);
 /* Returns the number of uses as an operand, by value id. */
 uint32_t *kernel_uses(const Kernel *k);
 /* Deep copy of o with regions and lowering. `map` returns the replacement of an operand defined outside of o;

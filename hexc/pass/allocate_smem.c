@@ -26,8 +26,10 @@
 #include "hexc/pass/pass.h"
 #include "hexc/pass/allocate_smem.h"
 #include <stdlib.h>
+#include <string.h>
 
-enum { ALIGN_MIN = 16, TEAM_ALIGN = 1024, MBAR_BYTES = 8, NAMED = 4, STEP = 2 };
+enum { ALIGN_MIN = 16, TEAM_ALIGN = 1024, MBAR_BYTES = 8, NAMED = 4, STEP = 2, LOCAL = 64 * STEP };
+enum { COMPARES = 4 }; /* of two buffers, that take as long as one unit of work */
 
 typedef struct SmemBuffer {
 	Op *op;          /* the alloc or mbar, or the op that has, or follows, the scratch */
@@ -49,8 +51,13 @@ typedef struct Smem {
 	int64_t *at;  /* by op id: position, a multiple of STEP */
 	int64_t *end; /* by op id: position of the last op of its regions */
 	int64_t pos;
+	int *tile;    /* by id of an alloc: its item's index plus 1 */
 	Op **drain;   /* every `wait 0` and `wg_wait 0`, in textual order */
 	int ndrain, drain_cap;
+	int *local;   /* indices of placed buffers that are local, by `from` */
+	int *wide;    /* .. and of the others */
+	int *near;    /* .. and of those that interfere with the one being placed */
+	int nlocal, nwide, nnear;
 	/* which buffers live up to the next scratch: 2 all, 1 scratch and tiles of loops, 0 none */
 	int apart;
 } Smem;
@@ -108,6 +115,7 @@ add_tile(Smem *s, Op *o)
 	                          .align = align > ALIGN_MIN ? align : ALIGN_MIN,
 	                          .from = INT64_MAX,
 	                          .to = -1 });
+	s->tile[o->id] = s->n;
 }
 
 static void
@@ -150,10 +158,7 @@ number_block(Smem *s, Block *b)
 static SmemBuffer *
 item_of(Smem *s, const Op *alloc)
 {
-	for (int i = 0; i < s->n; i++)
-		if (s->item[i].op == alloc)
-			return &s->item[i];
-	return NULL;
+	return s->tile[alloc->id] ? &s->item[s->tile[alloc->id] - 1] : NULL;
 }
 
 static void
@@ -229,23 +234,38 @@ loop_of(const Op *o)
 	return b->owner;
 }
 
+/* Returns the first of `n` scratch buffers, in textual order, that is used after position `after`; -1: none
+ * is. */
 static int
-next_scratch(const Smem *s, int64_t after)
+next_scratch(const Smem *s, const int *scratch, int n, int64_t after)
 {
-	for (int i = 0; i < s->n; i++)
-		if (s->item[i].from > after && smem_has_scratch(s->item[i].op))
-			return i;
-	return -1;
+	int lo = 0, hi = n;
+
+	while (lo < hi) {
+		int mid = (lo + hi) / 2;
+
+		if (s->item[scratch[mid]].from <= after)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < n ? scratch[lo] : -1;
 }
 
 /* Finds the next scratch after each scratch and tile of a loop, in textual order and around the back edge. */
 static void
 find_next(Smem *s)
 {
+	int *scratch = NEWN(s->k->unit->arena, int, s->n), n = 0;
+
+	for (int i = 0; i < s->n; i++)
+		if (smem_has_scratch(s->item[i].op))
+			scratch[n++] = i;
 	for (int i = 0; i < s->n; i++) {
 		SmemBuffer *it = &s->item[i];
 		const Op *loop = loop_of(it->op);
-		int next = next_scratch(s, it->to), first = loop ? next_scratch(s, s->at[loop->id]) : -1;
+		int next = next_scratch(s, scratch, n, it->to);
+		int first = loop ? next_scratch(s, scratch, n, s->at[loop->id]) : -1;
 
 		it->outer = !loop && it->op->code == O_alloc;
 		if (it->from > it->to)
@@ -293,7 +313,67 @@ interfere(const Smem *s, const SmemBuffer *a, const SmemBuffer *b)
 	       (s->apart && (a->round == b->op || b->round == a->op));
 }
 
-/* First offset >= `off` where item i collides with no allocated one; *room: free bytes from there. */
+/* Does it interfere only with buffers that are live nearby, in at most LOCAL positions? */
+static bool
+is_local(const Smem *s, const SmemBuffer *it)
+{
+	return it->role == ROLE_ALL && !(s->apart && it->round) && last_of(s, it) - it->from <= LOCAL;
+}
+
+/* Returns the number of local buffers that are live from before `pos` on. */
+static int
+local_before(const Smem *s, int64_t pos)
+{
+	int lo = 0, hi = s->nlocal;
+
+	while (lo < hi) {
+		int mid = (lo + hi) / 2;
+
+		if (s->item[s->local[mid]].from < pos)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static void
+add_near(Smem *s, int i, const int *placed, int from, int to)
+{
+	if (from < to)
+		arena_work(s->k->unit->arena, (size_t)(to - from) / COMPARES);
+	for (int j = from; j < to; j++)
+		if (interfere(s, &s->item[i], &s->item[placed[j]]))
+			s->near[s->nnear++] = placed[j];
+}
+
+static void
+find_near(Smem *s, int i)
+{
+	const SmemBuffer *it = &s->item[i];
+	bool local = is_local(s, it);
+
+	s->nnear = 0;
+	add_near(s, i, s->wide, 0, s->nwide);
+	add_near(s, i, s->local, local ? local_before(s, it->from - LOCAL) : 0,
+	         local ? local_before(s, last_of(s, it) + 1) : s->nlocal);
+}
+
+static void
+add_placed(Smem *s, int i)
+{
+	int at = local_before(s, s->item[i].from);
+
+	if (!is_local(s, &s->item[i])) {
+		s->wide[s->nwide++] = i;
+		return;
+	}
+	memmove(s->local + at + 1, s->local + at, (size_t)(s->nlocal - at) * sizeof *s->local);
+	s->local[at] = i;
+	s->nlocal++;
+}
+
+/* First offset >= `off` where item i collides with no near one; *room: free bytes from there. */
 static int64_t
 next_gap(const Smem *s, int i, int64_t off, int64_t *room)
 {
@@ -302,13 +382,12 @@ next_gap(const Smem *s, int i, int64_t off, int64_t *room)
 
 	off = align_up(off, it->align);
 	while (moved) {
+		arena_work(s->k->unit->arena, (size_t)s->nnear / COMPARES);
 		moved = false;
 		*room = INT64_MAX;
-		for (int j = 0; j < i; j++) {
-			const SmemBuffer *o = &s->item[j];
+		for (int j = 0; j < s->nnear; j++) {
+			const SmemBuffer *o = &s->item[s->near[j]];
 
-			if (!interfere(s, it, o))
-				continue;
 			if (o->off < off + it->bytes && off < o->off + o->bytes) {
 				off = align_up(o->off + o->bytes, it->align);
 				moved = true;
@@ -321,10 +400,11 @@ next_gap(const Smem *s, int i, int64_t off, int64_t *room)
 }
 
 static void
-place(const Smem *s, int i)
+place(Smem *s, int i)
 {
 	int64_t best = -1, best_room = 0, off = 0, room;
 
+	find_near(s, i);
 	for (;;) {
 		off = next_gap(s, i, off, &room);
 		if (best < 0 || room < best_room) {
@@ -336,6 +416,7 @@ place(const Smem *s, int i)
 		off += room; /* after the next tile */
 	}
 	s->item[i].off = best;
+	add_placed(s, i);
 }
 
 static const char *
@@ -397,6 +478,12 @@ place_all(Smem *s, int apart)
 	int64_t shared, team;
 
 	s->apart = apart;
+	s->nlocal = s->nwide = 0;
+	if (!s->near) {
+		s->near = NEWN(s->k->unit->arena, int, s->n);
+		s->local = NEWN(s->k->unit->arena, int, s->n);
+		s->wide = NEWN(s->k->unit->arena, int, s->n);
+	}
 	place_parts(s, &shared, &team);
 	s->k->team_smem = align_up(team, TEAM_ALIGN);
 	if (!team)
@@ -429,6 +516,7 @@ find_items(Smem *s)
 
 	s->at = NEWN(k->unit->arena, int64_t, (size_t)k->nop + 1);
 	s->end = NEWN(k->unit->arena, int64_t, (size_t)k->nop + 1);
+	s->tile = NEWN(k->unit->arena, int, (size_t)k->nop + 1);
 	number_block(s, k->body);
 	for (int i = 0; plan && i < plan->nscratch; i++)
 		add_scratch(s, &plan->scratch[i]);

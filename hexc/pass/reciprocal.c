@@ -47,6 +47,8 @@ factor_of(Op *o)
 bool
 pass_reciprocal(Kernel *k)
 {
+	uint32_t n = (uint32_t)k->nval + 1;
+	Val **to = NEWN(k->unit->arena, Val *, n);
 	bool changed = false;
 	OpWalk w;
 
@@ -61,8 +63,10 @@ pass_reciprocal(Kernel *k)
 			continue;
 		r = op_new(o->parent, o, O_mul, o->src, 2, in, 1, &o->out[0]->type)->out[0];
 		r->name = o->out[0]->name;
-		val_replace(k, o->out[0], r);
+		to[o->out[0]->id] = r;
 		changed = true;
 	}
+	if (changed)
+		vals_replace(k, to, n);
 	return changed;
 }

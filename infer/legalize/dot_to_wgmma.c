@@ -14,32 +14,49 @@ typedef struct WgmmaOperand {
 	bool mn; /* the contiguous dim runs along m or n */
 } WgmmaOperand;
 
+struct TileCopies {
+	bool brought; /* copies tracked by a barrier write the tile */
+	int unit;     /* the dim along which the first copy is contiguous, plus 1; 0: none is */
+};
+
+/* Returns the contiguous dim of a copy, counted in those of `tile`, its destination; -1: none. */
+static int
+copy_unit(Kernel *k, const Op *copy, const Val *tile)
+{
+	const Op *from = copy_source(copy)->def;
+	int unit = from && copy_dest(copy)->type.space == S_shared ? view_unit_dim(k, from) : -1;
+
+	return unit < 0 ? -1 : tile->type.rank - copy_dest(copy)->type.rank + unit;
+}
+
+TileCopies *
+tile_copies(Kernel *k)
+{
+	TileCopies *all;
+	OpWalk w;
+
+	if (!kernel_roles(k))
+		return NULL;
+	all = NEWN(k->unit->arena, TileCopies, k->nval + 1);
+	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		const Val *tile = o->code == O_copy ? view_root(copy_dest(o)) : NULL;
+		TileCopies *t = tile ? &all[tile->id] : NULL;
+
+		if (!t)
+			continue;
+		t->brought = t->brought || op_mbar(o);
+		if (!t->unit)
+			t->unit = copy_unit(k, o, tile) + 1;
+	}
+	return all;
+}
+
 /* Returns the dim of an alloc along which copies will be contiguous, as infer will choose it; its last dim
  * if there are no copies. */
 static int
-unit_of(Kernel *k, const Val *tile)
+unit_of(const TileCopies *t, const Val *tile)
 {
-	OpWalk w;
-
-	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_copy && copy_dest(o)->type.space == S_shared &&
-		    view_root(copy_dest(o)) == tile &&
-		    copy_source(o)->def && view_unit_dim(k, copy_source(o)->def) >= 0)
-			return tile->type.rank - copy_dest(o)->type.rank +
-			       view_unit_dim(k, copy_source(o)->def);
-	return tile->type.rank - 1;
-}
-
-/* Do copies tracked by a barrier write the tile? */
-static bool
-is_brought(Kernel *k, const Val *tile)
-{
-	OpWalk w;
-
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_copy && op_mbar(o) && view_root(copy_dest(o)) == tile)
-			return true;
-	return false;
+	return t[tile->id].unit ? t[tile->id].unit - 1 : tile->type.rank - 1;
 }
 
 /* Does o leave a tile unmodified? `brought`: a wait for a barrier may change it. */
@@ -53,9 +70,9 @@ only_reads(const Op *o, bool brought)
 
 /* Would a load return the same at o, later in its block? */
 static bool
-still_there(Kernel *k, const Op *load, const Op *o)
+still_there(const TileCopies *t, const Op *load, const Op *o)
 {
-	bool brought = is_brought(k, view_root(load_source(load)));
+	bool brought = t[view_root(load_source(load))->id].brought;
 	const Op *x = load->next;
 
 	while (load->parent == o->parent && x && x != o && only_reads(x, brought))
@@ -64,7 +81,7 @@ still_there(Kernel *k, const Op *load, const Op *o)
 }
 
 static bool
-factor(Kernel *k, const Op *dot, int i, WgmmaOperand *f)
+factor(const TileCopies *t, const Op *dot, int i, WgmmaOperand *f)
 {
 	Op *o = dot->in[i]->def;
 	int outer, kdim;
@@ -81,9 +98,9 @@ factor(Kernel *k, const Op *dot, int i, WgmmaOperand *f)
 	outer = whole_from(load_source(o));
 	tile = view_root(load_source(o));
 	kdim = !(i ^ (int)f->turned);
-	if (outer < 0 || outer + 2 != tile->type.rank || tile->type.pinned || !still_there(k, o, dot))
+	if (outer < 0 || outer + 2 != tile->type.rank || tile->type.pinned || !still_there(t, o, dot))
 		return false;
-	f->unit = unit_of(k, tile);
+	f->unit = unit_of(t, tile);
 	f->mn = f->unit != outer + kdim;
 	return true;
 }
@@ -132,7 +149,7 @@ nothing(Op *dot, OpCode code, int movable)
 
 /* Finds its operands, and in `in` what the MMA reads of each. */
 static bool
-find_factors(Kernel *k, const Op *dot, WgmmaOperand *f, Val **in)
+find_factors(const TileCopies *t, const Op *dot, WgmmaOperand *f, Val **in)
 {
 	bool mn = false;
 	int held = -1;
@@ -141,7 +158,7 @@ find_factors(Kernel *k, const Op *dot, WgmmaOperand *f, Val **in)
 		return false;
 	for (int i = 0; i < 2; i++) {
 		in[i] = dot->in[i];
-		if (factor(k, dot, i, &f[i]) && has_form(view_root(load_source(f[i].load)), f[i].unit)) {
+		if (factor(t, dot, i, &f[i]) && has_form(view_root(load_source(f[i].load)), f[i].unit)) {
 			in[i] = load_source(f[i].load);
 			mn = mn || f[i].mn;
 		} else if (held < 0) {
@@ -154,22 +171,22 @@ find_factors(Kernel *k, const Op *dot, WgmmaOperand *f, Val **in)
 }
 
 bool
-warpgroups_take(Kernel *k, const Op *dot)
+warpgroups_take(const TileCopies *t, const Op *dot)
 {
 	WgmmaOperand f[2];
 	Val *in[2];
 
-	return kernel_roles(k) && find_factors(k, dot, f, in);
+	return t && find_factors(t, dot, f, in);
 }
 
 static bool
-dot_to_wgmma(Kernel *k, Op *dot)
+dot_to_wgmma(const TileCopies *t, Op *dot, Val **to)
 {
 	WgmmaOperand f[2];
 	Val *in[3] = { [IN_mma_acc] = mma_acc(dot) };
 	Op *o;
 
-	if (!find_factors(k, dot, f, in))
+	if (!find_factors(t, dot, f, in))
 		return false;
 	nothing(dot, O_wgmma_fence, false);
 	o = op_new(dot->parent, dot, O_wgmma, dot->src, 3, in, 1, &dot->out[0]->type);
@@ -177,7 +194,7 @@ dot_to_wgmma(Kernel *k, Op *dot)
 	o->out[0]->name = dot->out[0]->name;
 	nothing(dot, O_wgmma_commit, false);
 	nothing(dot, O_wgmma_wait, true);
-	val_replace(k, dot->out[0], o->out[0]);
+	to[dot->out[0]->id] = o->out[0];
 	op_unlink(dot);
 	return true;
 }
@@ -185,13 +202,16 @@ dot_to_wgmma(Kernel *k, Op *dot)
 bool
 take_warpgroups(Kernel *k)
 {
+	const TileCopies *t = tile_copies(k);
+	uint32_t n = (uint32_t)k->nval + 1;
+	Val **to = t ? NEWN(k->unit->arena, Val *, n) : NULL;
 	bool some = false;
 	OpWalk w;
 
-	if (!kernel_roles(k))
-		return false;
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
-		if (o->code == O_dot && dot_to_wgmma(k, o))
+	for (Op *o = t ? walk_first(&w, k->body) : NULL; o; o = walk_next(&w))
+		if (o->code == O_dot && dot_to_wgmma(t, o, to))
 			some = true;
+	if (some)
+		vals_replace(k, to, n);
 	return some;
 }

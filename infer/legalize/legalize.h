@@ -14,8 +14,12 @@ void fuse_scales(Kernel *k);
 /* Lowers consumer dots of shared-tile stages to wgmma, each followed by a wait. Returns true if any was
  * lowered. */
 bool take_warpgroups(Kernel *k);
+/* The copies to each tile, by value id: read once, before the steps that ask about many dots. NULL if the
+ * kernel has no warp roles. */
+typedef struct TileCopies TileCopies;
+TileCopies *tile_copies(Kernel *k);
 /* Would take_warpgroups lower this dot? */
-bool warpgroups_take(Kernel *k, const Op *dot);
+bool warpgroups_take(const TileCopies *t, const Op *dot);
 /* Stores tiles from consumer warps to tensors through shared memory and TMA, where TMA supports them and
  * shared memory suffices. Returns true if any store was rewritten. */
 bool store_by_slabs(Kernel *k);

@@ -34,6 +34,7 @@ void
 promote_dots(Kernel *k)
 {
 	const Target *t = k->unit->target;
+	const TileCopies *copies = tile_copies(k);
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
@@ -46,7 +47,7 @@ promote_dots(Kernel *k)
 		to[0] = wider(a);
 		to[1] = wider(b);
 		if (has_mma(o, a, b, t) || to[0] == D_COUNT || to[1] == D_COUNT ||
-		    !has_mma(o, to[0], to[1], t) || warpgroups_take(k, o))
+		    !has_mma(o, to[0], to[1], t) || warpgroups_take(copies, o))
 			continue;
 		for (int i = 0; i < 2; i++) {
 			Type type = o->in[i]->type;

@@ -4,6 +4,34 @@
 #include "infer/cost/cost.h"
 #include "infer/memory/memory.h"
 
+/* Is the value of a view's start, of no tile, read from memory, as the number of a page is? */
+static bool
+is_read(const Val *v, int depth)
+{
+	const Op *o = v->def;
+
+	if (!o || depth == 0 || is_reg(v))
+		return false;
+	for (int i = 0; i < o->nin && op_is(o, F_ELT); i++)
+		if (is_read(o->in[i], depth - 1))
+			return true;
+	return o->code == O_load;
+}
+
+/* Returns the registers of the address where a copy that lanes do begins, if it is read from memory: each
+ * copy of an iteration has its own, and ptxas reads them together, before the first copy. */
+static int64_t
+address_registers(const Solve *s, const Op *o)
+{
+	enum { DEPTH = 4 };
+	const Op *view = copy_source(o)->def;
+
+	for (int i = IN_view_start; view && i < view->nin && box_refusal(s, o); i++)
+		if (is_read(view->in[i], DEPTH))
+			return ADDRESS_REGISTERS;
+	return 0;
+}
+
 /* Returns the registers per thread of a copy that producers do lane by lane: the start of each row; and data
  * and address of each access that is loaded and then stored, for a few more accesses than are in flight. */
 static int64_t
@@ -46,7 +74,7 @@ bool
 registers_of_producers(Solve *s)
 {
 	const Op *roles = kernel_roles(s->k);
-	int64_t need = FETCH_REGISTERS, copies = 0, changed = 0;
+	int64_t need = FETCH_REGISTERS, copies = 0, changed = 0, starts = 0;
 
 	if (!roles)
 		return true;
@@ -58,8 +86,11 @@ registers_of_producers(Solve *s)
 			continue;
 		copies = max64(copies, copy_registers(s, s->order[i]));
 		changed += changed_registers(s, s->order[i]);
+		starts += address_registers(s, s->order[i]);
 	}
 	need = align_up(need + copies + changed + 2 * live_registers(s, roles->blk[0]), 8);
+	if (starts) /* the usual number suffices for lanes' copies from addresses that are computed */
+		need = align_up(max64(need, s->sol->producer) + starts, 8);
 	need = min64(need, LANE_REGISTERS / 8 * 8);
 	s->sol->producer = (int)max64(need, PRODUCER_LEAST);
 	return true;

@@ -1,6 +1,6 @@
-/* test_pass_growth.c - tests how compile cost grows for programs of 100, 1,000 and 4,000 ops: memory, range
- * analysis queries, search steps and, loosely, time. Straight-line programs of each kind. Also the time of
- * complete candidate lists of two examples, and the counted work of compiling some examples. */
+/* test_pass_growth.c - tests how compile cost grows for programs of 100, 1,000 and 4,000 ops: memory, counted
+ * work, range analysis queries, search steps and, loosely, time. Straight-line programs of each kind. Also
+ * the time of complete candidate lists of two examples, and the counted work of compiling some examples. */
 #include "hexc/pass/pass.h"
 #include "infer/search_single.h"
 #include "infer/core/solution.h"
@@ -108,6 +108,17 @@ loops(Text *t, int n)
 	text_printf(t, " Y[i :+ 256] = v;\n}\n");
 }
 
+static void
+rewritten(Text *t, int n)
+{
+	text_printf(t, "kernel k(X: f32[M, 32], Y: out f32[M, 32])\n{\n grid(ceil(M, 32));\n"
+	               " let m = block.x * 32;\n var v: register f32[32, 32] = X[m :+ 32, :];\n"
+	               " let s: shared f32[32, 32];\n");
+	for (int j = 0; j < n / 4; j++)
+		text_printf(t, " s[:, :] = v + %d;\n v += s.T;\n", j);
+	text_printf(t, " Y[m :+ 32, :] = v;\n}\n");
+}
+
 static const struct {
 	const char *name;
 	Write *write;
@@ -119,12 +130,13 @@ static const struct {
 	{ "products", products },
 	{ "conditions", conditions },
 	{ "loops", loops },
+	{ "rewritten", rewritten },
 };
 
 /* ---- measuring ----------------------------------------------------------------------------------- */
 
 typedef struct Cost {
-	double ops, bytes, facts, steps, ms;
+	double ops, bytes, work, facts, steps, ms;
 } Cost;
 
 static void
@@ -159,6 +171,7 @@ compile(const char *src)
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		c.ops++;
 	c.bytes = (double)u->arena->held;
+	c.work = (double)u->arena->work;
 	c.facts = (double)k->nfact;
 	c.steps = (double)found->steps;
 	ir_unit_free(u);
@@ -175,8 +188,9 @@ cost_of(int i, int n)
 
 	kind[i].write(&t, n);
 	c = compile(t.s);
-	printf("%-11s %4d: %6.0f ops at the end, %9.0f bytes, %7.0f facts, %6.0f steps, %7.2f ms\n",
-	       kind[i].name, n, c.ops, c.bytes, c.facts, c.steps, c.ms);
+	printf("%-11s %4d: %6.0f ops at the end, %9.0f bytes, %8.0f work, %7.0f facts, %6.0f steps, %7.2f "
+	       "ms\n",
+	       kind[i].name, n, c.ops, c.bytes, c.work, c.facts, c.steps, c.ms);
 	ir_unit_free(u);
 	return c;
 }
@@ -200,6 +214,7 @@ TEST_EACH(growth, COUNT_OF(kind))
 		double times = c[i].ops / c[i - 1].ops;
 
 		near_linear(kind[_i].name, "bytes", c[i - 1].bytes, c[i].bytes, times);
+		near_linear(kind[_i].name, "units of work", c[i - 1].work, c[i].work, times);
 		near_linear(kind[_i].name, "facts", c[i - 1].facts + 100, c[i].facts, times);
 		near_linear(kind[_i].name, "steps", c[i - 1].steps + 100, c[i].steps, times);
 		/* a machine may be busy, its caches small: quadratic growth is told all the same */

@@ -90,19 +90,35 @@ turn_of(const Op *o)
 	return b->owner && b->owner->code == O_for ? b : NULL;
 }
 
+static bool
+same_number(const Val *x, const Val *y)
+{
+	int64_t c, d;
+
+	return x == y || (val_is_const(x, &c) && val_is_const(y, &d) && c == d);
+}
+
 /* Does the initial value `first` equal x? Either the same number, or the result of a preceding loop whose
  * iterations a barrier separates: x is the value of its last iteration, or of before it if the trip count is
- * 0. */
+ * 0. Looks for x first: most often it is not there, and bodies are long. */
 static bool
 is_handed(const Val *x, const Val *first)
 {
-	const Op *loop = first->def;
-	int64_t c, d;
+	const Val *v = first, *last = NULL;
 
-	if (first == x || (val_is_const(first, &c) && val_is_const(x, &d) && c == d))
-		return true;
-	return loop && loop->code == O_for && has_barrier(loop->blk[0]) &&
-	       (loop->blk[0]->last->in[first->index] == x || is_handed(x, for_init(loop, first->index)));
+	while (!same_number(x, v) && x != last) {
+		const Op *loop = v->def;
+
+		if (!loop || loop->code != O_for)
+			return false;
+		arena_work(loop->parent->kernel->unit->arena, 1);
+		last = loop->blk[0]->last->in[v->index];
+		v = for_init(loop, v->index);
+	}
+	for (; first != v; first = for_init(first->def, first->index))
+		if (!has_barrier(first->def->blk[0]))
+			return false;
+	return true;
 }
 
 /* x is defined before a loop around `o`. Returns the carried value that equals x in the first iteration, if a

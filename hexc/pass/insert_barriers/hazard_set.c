@@ -85,6 +85,7 @@ set_join(BarrierInsertion *s, AccessSet *set, const AccessSet *more)
 {
 	bool grew = false;
 
+	arena_work(s->k->unit->arena, (size_t)more->n);
 	for (int i = 0; i < more->n; i++)
 		grew |= set_add(s, set, &more->a[i]);
 	return grew;
