@@ -55,23 +55,11 @@ lower_grid(Lower *l, const Stmt *s)
 
 /* ---- assignment ------------------------------------------------------------------------------ */
 
-static TileToken
-plain_op(TileToken op)
-{
-	switch (op) {
-	case TK_addeq: return TK_plus;
-	case TK_subeq: return TK_minus;
-	case TK_muleq: return TK_star;
-	case TK_diveq: return TK_slash;
-	default: return TK_assign;
-	}
-}
-
 /* Computes target op= value; `old` is the target's current value. */
 static Operand
 assigned_value(Lower *l, const Stmt *s, Operand old)
 {
-	TileToken op = plain_op(s->op);
+	TileToken op = tok_assigned_op(s->op);
 	Operand r = { .e = s->value };
 
 	if (op == TK_assign)

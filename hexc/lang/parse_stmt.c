@@ -239,30 +239,19 @@ parse_assign(TileParser *p)
 
 	s->target = parse_tuple(p);
 	s->op = p->tok->kind;
-	switch (s->op) {
-	case TK_assign:
-	case TK_addeq:
-	case TK_subeq:
-	case TK_muleq:
-	case TK_diveq:
+	if (tok_assigned_op(s->op) != TK_end) {
 		parse_next(p);
 		s->src = p->last->src;
 		s->async = parse_accept(p, TK_async);
 		s->value = parse_expr(p);
-		break;
-	case TK_semi:
-		if (s->target->kind == EX_call) {
-			s->kind = ST_call;
-			s->value = s->target;
-			break;
-		}
-		parse_error(p, s->target->src,
-		            "unused value; assign it, or name it with `let`");
-		break;
-	default:
+	} else if (!parse_is(p, TK_semi)) {
 		parse_error(p, p->tok->src, "expected a statement, but %s%s", parse_found(p),
 		            foreign_start(p, s->target));
-		break;
+	} else if (s->target->kind == EX_call) {
+		s->kind = ST_call;
+		s->value = s->target;
+	} else {
+		parse_error(p, s->target->src, "unused value; assign it, or name it with `let`");
 	}
 	parse_expect(p, TK_semi, "after the assignment");
 	return s;

@@ -58,6 +58,7 @@ use_expr(Uses *s, const Expr *e)
 	for (int i = 0; i < e->nslice; i++) {
 		use_expr(s, e->slice[i].at);
 		use_expr(s, e->slice[i].extent);
+		use_expr(s, e->slice[i].step);
 	}
 }
 

@@ -27,7 +27,7 @@ syn match hexcFunction /\<\%(exp\|exp2\|log\|sqrt\|rsqrt\|tanh\|floor\|round\|tr
 syn match hexcName /\%(\<\%(kernel\|fn\)\s\+\)\@<=\h\w*/
 syn match hexcNumber /\<0[xX][0-9a-fA-F_]\+\>/
 syn match hexcNumber /\<\d[0-9_]*\%(\.\d[0-9_]*\)\?\%([eE][-+]\?\d\+\)\?\>/
-syn match hexcOperator /:+\|\.\.\|[-+*\/]=\|<<\|>>\|&&\|||\|[<>=!]=\|[-+*\/%&|^!~<>=]/
+syn match hexcOperator /:+\|\.\.\|[-+*\/%&|^]=\|<<=\?\|>>=\?\|&&\|||\|[<>=!]=\|[-+*\/%&|^!~<>=]/
 syn region hexcString start=/"/ end=/"/ oneline
 syn match hexcComment "//.*" contains=@Spell
 

@@ -12,7 +12,7 @@ import sys
 IN_PLACE = {'roles', 'await', 'arrive', 'producer', 'consumer', 'copy', 'store', 'dots', 'stores', 'warps', 'teams',
             'registers', 'layout', 'packed', 'mbarrier', 'reshape'}
 TOKEN = re.compile(r'(?P<Comment>//.*)|(?P<String>"[^"]*")|(?P<Number>0[xX][\da-fA-F_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][-+]?\d+)?)'
-                   r'|(?P<Name>[A-Za-z_]\w*)|(?P<Operator>:\+|\.\.|[-+*/]=|<<|>>|&&|\|\||[<>=!]=|[-+*/%&|^!~<>=])|(?P<Other>\S)')
+                   r'|(?P<Name>[A-Za-z_]\w*)|(?P<Operator>:\+|\.\.|[-+*/%&|^]=|<<=?|>>=?|&&|\|\||[<>=!]=|[-+*/%&|^!~<>=])|(?P<Other>\S)')
 SCOPES = {'comment.line.double-slash': 'Comment', 'string.quoted.double': 'String', 'constant.numeric': 'Number',
           'constant.numeric.hex': 'Number', 'keyword.operator': 'Operator', 'variable.other.member': 'Member',
           'keyword.control': 'Control', 'keyword.declaration': 'Declaration', 'storage.modifier': 'Modifier',
