@@ -415,6 +415,8 @@ const char *lower_prelude_name(int n); /* name of the n-th one; NULL past the la
 LoweredValue lower_prelude_known(Lower *l, const FnDecl *f, Src src, LoweredValue y, LoweredValue x);
 /* Computes the `want` values of a call of one; returns false after a report. */
 bool lower_prelude_expr(Lower *l, const Expr *e, int want, LoweredValue *out);
+/* Calls the function with n floats, or constants, as f32; returns the result in type `own`. */
+LoweredValue lower_prelude_f32(Lower *l, const char *name, Src src, int n, const Operand *o, DType own);
 /* Calls the function with one f64 argument. */
 LoweredValue lower_prelude_f64(Lower *l, const char *name, Src src, LoweredValue x);
 

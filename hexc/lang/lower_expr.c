@@ -195,6 +195,21 @@ check_op(Lower *l, const OpRule *r, Src src, const Operand *o, DType d)
 	return false;
 }
 
+/* Lowers x % y of floats: C's fmod, computed in f32. */
+static LoweredValue
+lower_fmod(Lower *l, Src src, const Operand *o, const Type *t)
+{
+	double by = value_is_const(&o[1].v) ? const_double(&o[1].v) : 0;
+	int exp;
+	bool power = frexp(fabs(by), &exp) == 0.5 && exp >= 1; /* of two, from 1 on */
+
+	if (t->dtype != D_f64)
+		return lower_prelude_f32(l, power ? "fmod_power" : "fmod", src, 2, o, t->dtype);
+	diag_error(l->diag, src, "`%%` is not defined on f64; cast to f32 first, as in `f32(%s)`",
+	           check_text(l, value_is_const(&o[0].v) ? o[1].e : o[0].e, "x"));
+	return value_none();
+}
+
 LoweredValue
 lower_op2(Lower *l, TileToken op, Src src, Operand x, Operand y)
 {
@@ -208,7 +223,11 @@ lower_op2(Lower *l, TileToken op, Src src, Operand x, Operand y)
 		return value_none();
 	if (value_is_const(&x.v) && value_is_const(&y.v))
 		return const_binary(l, op, src, x.v, y.v);
-	if (!lower_join(l, src, 2, o, &t) || !check_op(l, r, src, o, t.dtype))
+	if (!lower_join(l, src, 2, o, &t))
+		return value_none();
+	if (r->code == O_mod && dtype_info[t.dtype].kind == K_flt && dtype_info[t.dtype].use == U_any)
+		return lower_fmod(l, src, o, &t);
+	if (!check_op(l, r, src, o, t.dtype))
 		return value_none();
 	a = lower_broadcast_to(l, src, o[0].v, t);
 	b = lower_broadcast_to(l, src, o[1].v, t);

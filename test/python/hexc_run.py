@@ -12,7 +12,8 @@ HOW = (["--exec=tile"], *(["--exec=sim", "--check", "--prove", f"--arch={a}"] fo
 
 
 def run(folder, source, arrays, scalars=(), how=HOW, more=()):
-    """Yields (how, {name: array}) for each way to run; arrays are tensors by name, all saved afterwards."""
+    """Yields (how, {name: array}) for each way to run; arrays are tensors by name, the
+    written ones returned, beside the printed text."""
     folder = Path(folder)
     (folder / "p.hexc").write_text(source)
     for options in how:
@@ -26,7 +27,8 @@ def run(folder, source, arrays, scalars=(), how=HOW, more=()):
         r = subprocess.run(args, capture_output=True, text=True)
         if r.returncode:
             raise AssertionError(f"{' '.join(args)}\n{source}\n{r.stdout}{r.stderr}")
-        yield options, {n: np.load(folder / f"{n}.out.npy") for n in arrays if f"{n}:" in written(source)}
+        got = {n: np.load(folder / f"{n}.out.npy") for n in arrays if f"{n}:" in written(source)}
+        yield options, got | {"text": r.stdout}
 
 
 def written(source):
