@@ -271,6 +271,14 @@ LoweredValue lower_unary_op(Lower *l, TileToken op, Src src, Operand x);
 /* Evaluates a compile-time integer; returns false after a report that names `what`. */
 bool lower_const_int(Lower *l, const Expr *e, const char *what, int64_t *out);
 LoweredValue lower_slice(Lower *l, const Expr *e);
+/* Does the slice have new dims, `newaxis`? */
+bool lower_has_new_dim(const Expr *e);
+/* Returns the slice without its new dims, in memory if its base is there. *full: the type of a register tile
+ * with its shape; the regions are those of that shape. */
+LoweredValue lower_slice_memory(Lower *l, const Expr *e, Type *full);
+/* Converts o to type `full` of a slice and then to the slice's own shape, that of t. Returns NULL after a
+ * report that names `what`. */
+Val *lower_to_slice(Lower *l, Operand o, Type full, const Type *t, Src src, const char *what);
 LoweredValue lower_call(Lower *l, const Expr *e);
 /* Is it the name of a built-in function, or of one of prelude.def? */
 bool lower_is_builtin(const char *name);

@@ -117,10 +117,41 @@ shared_type(Lower *l, const Stmt *s, Operand *src, Type *t)
 	return check_shape(l, t->rank, t->shape, s->value->src);
 }
 
+/* Copies a slice of a tensor with new dims: the copy lacks them, and the tile has them as another shape of the
+ * same memory. Returns false, with nothing lowered, if it is no such copy. */
+static bool
+copy_with_dims(Lower *l, const Stmt *s, LoweredValue *r)
+{
+	const Expr *e = s->value;
+	const Sym *sym = e->kind == EX_index && lower_has_new_dim(e) && e->arg[0]->kind == EX_name
+	                         ? sym_find(l, e->arg[0]->name)
+	                         : NULL;
+	Operand src = { .e = e };
+	const Val *tile;
+	Type full;
+
+	if (!sym || sym->val.kind != VK_view || sym->val.v->type.space != S_global || s->type.shaped ||
+	    s->type.layout || (s->type.dtype != D_COUNT && s->type.dtype != sym->val.v->type.dtype))
+		return false;
+	*r = value_none();
+	src.v = lower_slice_memory(l, e, &full);
+	if (src.v.kind == VK_view)
+		*r = fill_shared(l, s, src, src.v.v->type);
+	if (r->kind != VK_view)
+		return true;
+	tile = r->v;
+	full.space = S_shared;
+	r->v = put_op(l, O_reshape, s->src, 1, &r->v, full);
+	for (int d = 0; d < full.rank; d++)
+		r->edge[d] = lower_edges_of(l, tile, src.v.edge[d]);
+	return true;
+}
+
 static LoweredValue
 let_shared(Lower *l, const Stmt *s)
 {
 	Operand src = { .e = s->value };
+	LoweredValue copy;
 	Type t;
 
 	if (s->is_var) {
@@ -141,6 +172,8 @@ let_shared(Lower *l, const Stmt *s)
 		           s->name, s->name);
 		return value_none();
 	}
+	if (copy_with_dims(l, s, &copy))
+		return copy;
 	src = lower_operand(l, s->value);
 	if (src.v.kind == VK_view && src.v.v->type.space == S_shared)
 		src.v = lower_load_tile(l, src);

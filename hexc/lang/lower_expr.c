@@ -39,6 +39,9 @@ unknown_name(Lower *l, const Expr *e)
 {
 	if (strcmp(e->name, "block") == 0)
 		diag_error(l->diag, e->src, "`block` is not a number; write block.x, block.y or block.z");
+	else if (strcmp(e->name, "newaxis") == 0)
+		diag_error(l->diag, e->src, "`newaxis` is no value; in a slice it is a new dimension of "
+		                            "extent 1, as in `x[:, newaxis]`");
 	else if (dtype_find(e->name, strlen(e->name)) != D_COUNT)
 		diag_error(l->diag, e->src, "`%s` is an element type; cast with `%s(...)`", e->name, e->name);
 	else if (lower_is_builtin(e->name) || lower_find_fn(l, e->name, e->src))

@@ -186,8 +186,8 @@ assign_slice(Lower *l, const Stmt *s)
 	const Sym *sym = name->kind == EX_name ? sym_find(l, name->name) : NULL;
 	Operand dst = { value_none(), s->target }, src;
 	const char *what;
+	Type t, g, full;
 	Val *in[2];
-	Type t, g;
 
 	if (sym && value_is_tile(&sym->val))
 		diag_error(l->diag, s->target->src,
@@ -195,7 +195,7 @@ assign_slice(Lower *l, const Stmt *s)
 			   "assign the whole tile",
 		           sym->name, sym->name);
 	else
-		dst.v = lower_expr(l, s->target);
+		dst.v = lower_slice_memory(l, s->target, &full);
 	if (dst.v.kind == VK_val)
 		diag_error(l->diag, s->target->src,
 		           "only a full shared tile, or one selected by leading indices, can be assigned "
@@ -208,7 +208,10 @@ assign_slice(Lower *l, const Stmt *s)
 	if (!lower_check_written(l, s->target, dst.v.v))
 		return;
 	t = g = dst.v.v->type;
-	src = assigned_value(l, s, dst);
+	src = dst;
+	if (s->op != TK_assign && full.rank != t.rank)
+		src.v = lower_expr(l, s->target);
+	src = assigned_value(l, s, src);
 	if (src.v.kind == VK_none)
 		return;
 	g.space = S_global;
@@ -220,9 +223,8 @@ assign_slice(Lower *l, const Stmt *s)
 		op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL);
 		return;
 	}
-	t.space = S_reg;
 	what = arena_printf(l->arena, "the slice of `%s`", name->name);
-	in[0] = lower_to_type(l, src, t, s->src, what);
+	in[0] = lower_to_slice(l, src, full, &t, s->src, what);
 	in[1] = dst.v.v;
 	if (in[0])
 		op_new(l->b, NULL, O_store, s->src, 2, in, 0, NULL);

@@ -49,7 +49,7 @@ def name(text, before, after, own, terminals, dtypes):
         return 'Name'
     if text in dtypes:
         return 'Type'
-    if text in ('block', 'inf', 'true', 'false'):
+    if text in ('block', 'inf', 'newaxis', 'true', 'false'):
         return 'Constant'
     if text in terminals:
         if text in 'kernel fn assume const tune default let var static_assert'.split():
