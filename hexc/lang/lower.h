@@ -276,6 +276,15 @@ bool lower_has_new_dim(const Expr *e);
 /* Returns the slice without its new dims, in memory if its base is there. *full: the type of a register tile
  * with its shape; the regions are those of that shape. */
 LoweredValue lower_slice_memory(Lower *l, const Expr *e, Type *full);
+/* A part of a register tile that is assigned. */
+typedef struct AssignedPart {
+	Val *start[RANK_MAX];     /* per dim of the tile */
+	int64_t extent[RANK_MAX];
+	Type full;                /* the slice's type, with new dims and without those of a single index */
+	int dim[2 * RANK_MAX];    /* per dim of it that of the tile; -1: new */
+} AssignedPart;
+/* Computes the part that slice e of a register tile selects; returns false after a report. */
+bool lower_part(Lower *l, const Expr *e, AssignedPart *p);
 /* Converts o to type `full` of a slice and then to the slice's own shape, that of t. Returns NULL after a
  * report that names `what`. */
 Val *lower_to_slice(Lower *l, Operand o, Type full, const Type *t, Src src, const char *what);
@@ -298,6 +307,10 @@ bool lower_plain(Lower *l, Operand *o, DType d);
 LoweredValue lower_sum(Lower *l, TileToken op, Src src, const Expr *x, const Expr *y);
 /* The same with a value on the left. */
 LoweredValue lower_sum_onto(Lower *l, TileToken op, Src src, Operand x, const Expr *y);
+/* Is it a product that a sum fuses? */
+bool lower_is_product(const Lower *l, const Expr *e);
+/* Lowers x + f[0] * f[1] or x - f[0] * f[1]; e: the product. */
+LoweredValue lower_product_onto(Lower *l, TileToken op, Src src, Operand x, const Operand *f, const Expr *e);
 
 /* ---- lower_shape_ops.c ---------------------------------------------------------------------------- */
 
@@ -390,6 +403,8 @@ Val *lower_resized(Lower *l, Src src, Val *x, int dim, int64_t extent);
 /* Returns the element at index `at`, an i64 scalar, of the dim, with extent 1. */
 LoweredValue lower_at(Lower *l, Src src, const LoweredValue *x, int dim, Val *at);
 LoweredValue lower_reduce_last(Lower *l, const Expr *e);
+/* Lowers an assignment to a part of a variable that is a register tile. */
+void lower_assign_part(Lower *l, const Stmt *s, Sym *sym);
 /* Returns the index of the largest (O_reduce_max) or smallest element along a dim. */
 LoweredValue lower_arg_extreme(Lower *l, const Expr *e, OpCode code);
 
@@ -431,6 +446,8 @@ LoweredValue lower_prelude_f64(Lower *l, const char *name, Src src, LoweredValue
 /* ---- lower_stmt.c, lower_decl.c, lower_flow.c ------------------------------------------------- */
 
 void lower_stmts(Lower *l, const Stmt *s);
+/* Assigns v to a variable; reports what does not fit. */
+void lower_set_var(Lower *l, const Stmt *s, Sym *sym, Operand v);
 void lower_let(Lower *l, const Stmt *s);
 /* Marks v as `register`: it stays in registers. */
 void lower_keep(Val *v);

@@ -117,8 +117,8 @@ shared_type(Lower *l, const Stmt *s, Operand *src, Type *t)
 	return check_shape(l, t->rank, t->shape, s->value->src);
 }
 
-/* Copies a slice of a tensor with new dims: the copy lacks them, and the tile has them as another shape of the
- * same memory. Returns false, with nothing lowered, if it is no such copy. */
+/* Copies a slice of a tensor with new dims: the copy lacks them, and the tile has them as another shape of
+ * the same memory. Returns false, with nothing lowered, if it is no such copy. */
 static bool
 copy_with_dims(Lower *l, const Stmt *s, LoweredValue *r)
 {

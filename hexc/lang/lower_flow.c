@@ -49,6 +49,8 @@ find_assigned(Lower *l, Vars *v, const Stmt *s, int loops)
 	for (; s; s = s->next) {
 		if (s->kind == ST_assign && s->target->kind == EX_name)
 			add_sym(l, v, sym_find(l, s->target->name));
+		if (s->kind == ST_assign && s->target->kind == EX_index && s->target->arg[0]->kind == EX_name)
+			add_sym(l, v, sym_find(l, s->target->arg[0]->name));
 		if (s->kind == ST_assign && s->target->kind == EX_tuple)
 			for (int i = 0; i < s->target->narg; i++)
 				add_sym(l, v, sym_find(l, s->target->arg[i]->name));

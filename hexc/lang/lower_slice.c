@@ -492,9 +492,9 @@ without_new(Lower *l, const Expr *e, Taken *t)
 	return bare;
 }
 
-/* Lowers the slice without its new dims; returns VK_none after a report. */
-static LoweredValue
-take(Lower *l, const Expr *e, Taken *t)
+/* Computes all of the slice but its value; returns false after a report. */
+static bool
+take_dims(Lower *l, const Expr *e, Taken *t)
 {
 	bool ok = true;
 	int rank;
@@ -502,23 +502,30 @@ take(Lower *l, const Expr *e, Taken *t)
 	t->e = without_new(l, e, t);
 	if (e->nslice - t->e->nslice > RANK_MAX) {
 		check_shape(l, e->nslice, NULL, e->src);
-		return value_none();
+		return false;
 	}
 	if (!find_base(l, e, &t->base))
-		return value_none();
+		return false;
 	rank = t->base.v->type.rank;
 	if (t->e->nslice > rank) {
 		diag_error(l->diag, e->src, "the slice has %d dimensions but `%s` has %d", t->e->nslice,
 		           base_text(l, e), rank);
-		return value_none();
+		return false;
 	}
 	t->in[0] = t->base.v;
 	t->res.rest = t->base.rest;
 	for (int d = 0; d < rank; d++)
 		ok = take_dim(l, t, d) && ok;
-	if (!ok || !take_indices(l, t) || !take_shape(l, t))
-		return value_none();
 	t->res.single = t->dropped == rank && !t->added;
+	return ok && take_indices(l, t) && take_shape(l, t);
+}
+
+/* Lowers the slice without its new dims; returns VK_none after a report. */
+static LoweredValue
+take(Lower *l, const Expr *e, Taken *t)
+{
+	if (!take_dims(l, e, t))
+		return value_none();
 	return t->base.kind == VK_view ? taken_view(l, t, t->base.v->type.space) : taken_tile(l, t);
 }
 
@@ -555,4 +562,34 @@ lower_to_slice(Lower *l, Operand o, Type full, const Type *t, Src src, const cha
 	Val *v = lower_to_type(l, o, full, src, what);
 
 	return v && v->type.rank != t->rank ? put_reshape(l, src, v, t->rank, t->shape) : v;
+}
+
+bool
+lower_part(Lower *l, const Expr *e, AssignedPart *p)
+{
+	Taken t = { .e = e };
+	int rank, n = 0;
+
+	if (!take_dims(l, e, &t))
+		return false;
+	if (t.nindex) {
+		diag_error(l->diag, e->slice[t.dim[0]].src,
+		           "a part of register tile `%s` is assigned at scalar starts, not at index tiles; "
+		           "use a shared tile, or `where` of the whole tile",
+		           base_text(l, e));
+		return false;
+	}
+	rank = t.base.v->type.rank;
+	*p = (AssignedPart){ .full = t.full };
+	for (int d = 0; d <= rank; d++) {
+		for (int i = 0; i < t.fresh[d]; i++)
+			p->dim[n++] = -1;
+		if (d == rank)
+			break;
+		p->start[d] = t.in[1 + d];
+		p->extent[d] = t.extent[d];
+		if (!(t.missing >> d & 1) && !(t.added && t.dropped == rank))
+			p->dim[n++] = d;
+	}
+	return true;
 }

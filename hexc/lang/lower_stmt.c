@@ -95,8 +95,8 @@ lower_find_var(Lower *l, const Expr *e)
 	return NULL;
 }
 
-static void
-set_var(Lower *l, const Stmt *s, Sym *sym, Operand v)
+void
+lower_set_var(Lower *l, const Stmt *s, Sym *sym, Operand v)
 {
 	LoweredValue r = { .kind = VK_val };
 	Type t = sym->val.v->type;
@@ -127,7 +127,7 @@ assign_var(Lower *l, const Stmt *s)
 	if (!sym || sym->val.kind != VK_val)
 		lower_expr(l, s->value);
 	else
-		set_var(l, s, sym, assigned_value(l, s, (Operand){ sym->val, s->target }));
+		lower_set_var(l, s, sym, assigned_value(l, s, (Operand){ sym->val, s->target }));
 }
 
 /* (a, b) = f(x); */
@@ -146,7 +146,7 @@ assign_parts(Lower *l, const Stmt *s)
 	for (int i = 0; i < t->narg; i++) {
 		sym = lower_find_var(l, t->arg[i]);
 		if (sym && sym->val.kind == VK_val)
-			set_var(l, s, sym, (Operand){ v[i], s->value });
+			lower_set_var(l, s, sym, (Operand){ v[i], s->value });
 	}
 }
 
@@ -183,19 +183,17 @@ static void
 assign_slice(Lower *l, const Stmt *s)
 {
 	const Expr *name = s->target->arg[0];
-	const Sym *sym = name->kind == EX_name ? sym_find(l, name->name) : NULL;
+	Sym *sym = name->kind == EX_name ? sym_find(l, name->name) : NULL;
 	Operand dst = { value_none(), s->target }, src;
 	const char *what;
 	Type t, g, full;
 	Val *in[2];
 
-	if (sym && value_is_tile(&sym->val))
-		diag_error(l->diag, s->target->src,
-		           "cannot assign to a slice of register tile `%s`; use `let %s: shared = ...` or "
-			   "assign the whole tile",
-		           sym->name, sym->name);
-	else
-		dst.v = lower_slice_memory(l, s->target, &full);
+	if (sym && value_is_tile(&sym->val)) {
+		lower_assign_part(l, s, sym);
+		return;
+	}
+	dst.v = lower_slice_memory(l, s->target, &full);
 	if (dst.v.kind == VK_val)
 		diag_error(l->diag, s->target->src,
 		           "only a full shared tile, or one selected by leading indices, can be assigned "

@@ -183,6 +183,21 @@ edge_elt(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
+/* What is assigned to a part of a tile has the bounds of the tile. */
+void
+edge_select(Bounds *b, Op *o)
+{
+	TileBounds e;
+
+	if (!IMM(o, part)) {
+		edge_elt(b, o);
+		return;
+	}
+	e = *edge_of(b, select_no(o));
+	e.zero = 0;
+	edge_set(b, o->out[0], &e);
+}
+
 /* Zero maps to zero, if the result type represents it: bits of zero bitcast to nf4 are not 0. */
 void
 edge_zero(Bounds *b, Op *o)
