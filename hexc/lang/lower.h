@@ -34,6 +34,7 @@ typedef enum LoweredKind {
 	VK_val,  /* scalar or register tile */
 	VK_view, /* memory: a tensor, an alloc, or a view of one */
 	VK_mbar, /* v: an array of mbarriers, which are not values */
+	VK_array, /* i tiles, which are the names `NAME[0]` and so on */
 } LoweredKind;
 
 typedef struct LoweredValue {
@@ -268,6 +269,11 @@ LoweredValue lower_expr(Lower *l, const Expr *e);
 Operand lower_operand(Lower *l, const Expr *e);
 LoweredValue lower_op2(Lower *l, TileToken op, Src src, Operand x, Operand y);
 LoweredValue lower_unary_op(Lower *l, TileToken op, Src src, Operand x);
+/* Returns the name of the tile that a[i] selects from an array, also as the base of a slice; else e. An
+ * EX_error after a report. */
+const Expr *lower_selected(Lower *l, const Expr *e);
+/* Returns tile i of an array. */
+Sym *lower_array_tile(const Lower *l, const char *array, int64_t i);
 /* Evaluates a compile-time integer; returns false after a report that names `what`. */
 bool lower_const_int(Lower *l, const Expr *e, const char *what, int64_t *out);
 LoweredValue lower_slice(Lower *l, const Expr *e);

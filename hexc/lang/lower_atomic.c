@@ -117,8 +117,9 @@ check_count(Lower *l, const Expr *e, StoreKind kind)
 /* Inserts the update, with a shared tile for the old value if `single` is not NULL, which is set if it is
  * one element; *full: the slice's type, with new dims. Returns NULL after a report. */
 static Op *
-put_update(Lower *l, const Expr *e, StoreKind kind, bool *single, Type *full)
+put_update(Lower *l, const Expr *call, StoreKind kind, bool *single, Type *full)
 {
+	Expr own = *call, *e = &own;
 	Operand o[3];
 	Val *in[4];
 	const char *slice;
@@ -127,6 +128,10 @@ put_update(Lower *l, const Expr *e, StoreKind kind, bool *single, Type *full)
 
 	if (!check_count(l, e, kind))
 		return NULL;
+	e->arg = NEWN(l->arena, Expr *, e->narg);
+	memcpy(e->arg, call->arg, (size_t)e->narg * sizeof *e->arg);
+	e->arg[0] = NEW(l->arena, Expr);
+	*e->arg[0] = *lower_selected(l, call->arg[0]);
 	o[0].e = e->arg[0];
 	o[0].v = o[0].e->kind == EX_index ? lower_slice_memory(l, o[0].e, full) : lower_expr(l, o[0].e);
 	for (int i = 1; i < e->narg; i++)

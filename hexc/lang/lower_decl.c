@@ -325,6 +325,39 @@ let_broken(Lower *l, const Stmt *s)
 		sym_add(l, s->part[i].name, kind, s->part[i].src, value_none());
 }
 
+/* Declares the tiles of an array, each with the value. */
+static void
+let_array(Lower *l, const Stmt *s)
+{
+	enum { ARRAY_MAX = 64 };
+	int64_t n;
+	LoweredValue array = { .kind = VK_array };
+
+	if (!lower_const_int(l, s->count, "the length of an array of tiles", &n)) {
+		n = 0;
+	} else if (n < 1 || n > ARRAY_MAX || lower_is_mbar(l, &s->type)) {
+		if (n < 1 || n > ARRAY_MAX)
+			diag_error(l->diag, s->count->src, "an array has 1 to %d tiles, not %lld", ARRAY_MAX,
+			           (long long)n);
+		else
+			diag_error(l->diag, s->type.src, "mbarriers are one array: write `mbarrier[%lld]`",
+			           (long long)n);
+		n = 0;
+	}
+	for (int64_t i = 0; i < n; i++) {
+		Stmt one = *s;
+		int errors = l->diag->nerror;
+
+		one.count = NULL;
+		one.name = arena_printf(l->arena, "%s[%lld]", s->name, (long long)i);
+		lower_let(l, &one);
+		if (l->diag->nerror > errors)
+			n = 0;
+	}
+	array.i = n;
+	sym_add(l, s->name, SY_let, s->src, n ? array : value_none());
+}
+
 void
 lower_let(Lower *l, const Stmt *s)
 {
@@ -339,6 +372,10 @@ lower_let(Lower *l, const Stmt *s)
 	}
 	if (s->npart) {
 		let_parts(l, s);
+		return;
+	}
+	if (s->count) {
+		let_array(l, s);
 		return;
 	}
 	if (lower_is_mbar(l, &s->type)) {

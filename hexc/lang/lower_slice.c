@@ -28,7 +28,7 @@ find_base(Lower *l, const Expr *e, LoweredValue *base)
 	if (!check_mode(l, MODE_BODY, e->src,
 	                arena_printf(l->arena, "a slice of `%s`", check_text(l, x, "a tile"))))
 		return false;
-	*base = lower_expr(l, x);
+	*base = lower_expr(l, x); /* an EX_error after a report */
 	if (base->kind == VK_none)
 		return false;
 	if (base->kind == VK_view || value_is_tile(base))

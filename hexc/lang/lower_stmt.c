@@ -82,6 +82,9 @@ lower_find_var(Lower *l, const Expr *e)
 		check_no_name(l, e->src, "variable ", e->name, "");
 	} else if (s->kind == SY_var) {
 		return s;
+	} else if (s->val.kind == VK_array) {
+		diag_error(l->diag, e->src, "`%s` is %s; assign to one, as in %s[0] = ...", s->name,
+		           check_describe(l, &s->val), s->name);
 	} else if (s->kind == SY_tensor || s->val.kind == VK_view) {
 		diag_error(l->diag, e->src, "cannot assign to tensor `%s`; assign to a slice, as in %s[%s] "
 					    "= ...",
@@ -229,9 +232,15 @@ assign_slice(Lower *l, const Stmt *s)
 }
 
 static void
-lower_assign(Lower *l, const Stmt *s)
+lower_assign(Lower *l, const Stmt *st)
 {
-	if (s->async)
+	Stmt own = *st, *s = &own;
+
+	s->target = NEW(l->arena, Expr);
+	*s->target = *lower_selected(l, st->target);
+	if (s->target->kind == EX_error)
+		lower_expr(l, s->value);
+	else if (s->async)
 		lower_async_dot(l, s);
 	else if (s->target->kind == EX_name)
 		assign_var(l, s);

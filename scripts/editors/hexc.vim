@@ -7,6 +7,7 @@ endif
 syn match hexcControl /\<roles\ze\s*{/
 syn match hexcControl /\<\%(producer\|consumer\)\ze\s*\%({\|\<\%(warps\|teams\|registers\)\>\)/
 syn match hexcControl /\<\%(await\|arrive\)\ze\s\+\h/
+syn match hexcControl /\<unroll\ze\s\+for\>/
 syn match hexcModifier /\<\%(warps\|teams\|registers\)\ze\s\+[0-9A-Za-z_(]/
 syn match hexcModifier /\<packed\ze\%(\s*(\|\s\+\h\)/
 syn match hexcModifier /\<layout\ze\s*"/

@@ -10,7 +10,7 @@ import re
 import sys
 
 IN_PLACE = {'roles', 'await', 'arrive', 'producer', 'consumer', 'copy', 'store', 'dots', 'stores', 'warps', 'teams',
-            'registers', 'layout', 'packed', 'mbarrier', 'reshape'}
+            'registers', 'layout', 'packed', 'mbarrier', 'reshape', 'unroll'}
 TOKEN = re.compile(r'(?P<Comment>//.*)|(?P<String>"[^"]*")|(?P<Number>0[xX][\da-fA-F_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][-+]?\d+)?)'
                    r'|(?P<Name>[A-Za-z_]\w*)|(?P<Operator>:\+|\.\.|[-+*/%&|^]=|<<=?|>>=?|&&|\|\||[<>=!]=|[-+*/%&|^!~<>=])|(?P<Other>\S)')
 SCOPES = {'comment.line.double-slash': 'Comment', 'string.quoted.double': 'String', 'constant.numeric': 'Number',
@@ -32,6 +32,8 @@ def place(text, before, after):
     """Classifies a contextual keyword by the tokens next to it."""
     operand = re.match(r'[\w(]', after)
     if text == 'roles' and after == '{' or text in ('await', 'arrive') and re.match(r'[A-Za-z_]', after):
+        return 'Control'
+    if text == 'unroll' and after == 'for':
         return 'Control'
     if text in ('producer', 'consumer') and after in ('{', 'warps', 'teams', 'registers'):
         return 'Control'

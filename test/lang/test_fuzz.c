@@ -113,7 +113,8 @@ mutate(const Corpus *c, Rng *r, Buf *b)
 		                             "inf", "true",
 		                             "i4", "u4", "f16", "bool", "i64", "T", "block.x", "WARPS", ":+",
 		                             "..", "(", ")", "[", "]", "{", "}", ":", ",", ";", "=", "+=",
-		                             "%=", "<<=", "%", "/", "&&", "<<", "!", "-", "~", "register", "shared", "let",
+		                             "%=", "<<=", "newaxis", "unroll",
+		                             "%", "/", "&&", "<<", "!", "-", "~", "register", "shared", "let",
 		                             "var", "if", "else", "for", "pipeline", "grid", "dot", "mean",
 		                             "where", "reshape", "iota", "\xff", "\xc3", "/*", "//", "\n" };
 	size_t at = below(r, (uint32_t)b->n), start, n, other_at, other_start, other_n;
