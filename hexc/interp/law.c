@@ -208,6 +208,37 @@ LAW(elt)
 	return true;
 }
 
+/* What is assigned to a part of a tile is there as it was, and so are the tile's other elements. */
+LAW(select)
+{
+	const Val *from[2] = { select_no(o), select_yes(o) };
+	const InterpValue *cond = slot_of(it, select_cond(o));
+	InterpValue *r = slot_of(it, o->out[0]);
+	unsigned dims = (unsigned)(IMM(o, part) >> 1);
+	bool any = false;
+	uint8_t *there;
+
+	if (!IMM(o, part))
+		return rule_elt(it, o, eval);
+	if (!eval(it, o))
+		return false;
+	set_clear(r->missing);
+	for (int i = 0; i < 2; i++) {
+		const Missing *m = slot_of(it, from[i])->missing;
+
+		for (int c = 0; m && c < m->count; c++)
+			dims |= m->dims[c];
+		any = any || !is_full(m);
+	}
+	if (!any)
+		return true;
+	there = set_add(it, set_of(it, r, r->n), dims);
+	for (int64_t j = 0; j < r->n; j++)
+		there[j] = exists(slot_of(it, from[cond->i[j] != 0])->missing, j);
+	set_settle(r->missing);
+	return true;
+}
+
 LAW(zero)
 {
 	return rule_elt(it, o, eval);

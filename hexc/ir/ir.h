@@ -382,6 +382,7 @@ typedef enum KnownForm {
 	KNOWN_MONOTONE, /* monotone wherever it is defined */
 	KNOWN_POSITIVE, /* monotone above 0 */
 	KNOWN_SLOW, /* its slope never exceeds 1 */
+	KNOWN_REMAINDER, /* exact, of slope 1 but for jumps */
 } KnownForm;
 
 /* How the warps of a block divide the work of its pipeline loops. */

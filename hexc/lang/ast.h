@@ -144,6 +144,7 @@ struct Stmt {
 	int npart;
 	const char *text;
 	bool is_var;
+	Expr *count; /* of an array of tiles; NULL: none */
 	TypeSpec type;
 	TileToken op;
 	bool async; /* target op async dot(...) */
@@ -152,7 +153,7 @@ struct Stmt {
 	RoleSpec role[2];
 	Expr **arg;
 	int narg;
-	bool pipeline;
+	bool pipeline, unroll;
 	Expr *lo, *hi, *step, *stages; /* step, stages may be NULL */
 	Stmt *body, *other;
 };

@@ -165,6 +165,7 @@ flt_binary(Lower *l, TileToken op, Src src, double x, double y)
 	case TK_minus: return value_flt(x - y);
 	case TK_star: return value_flt(x * y);
 	case TK_slash: return value_flt(x / y);
+	case TK_percent: return value_flt(fmod(x, y));
 	default: return const_error(l, src, "the operator requires integers");
 	}
 }

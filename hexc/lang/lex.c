@@ -49,6 +49,25 @@ tok_name(TileToken k)
 	return i < (int)COUNT_OF(quoted) ? quoted[i] : punct[i - (int)COUNT_OF(quoted)].quoted;
 }
 
+TileToken
+tok_assigned_op(TileToken k)
+{
+	switch (k) {
+	case TK_assign: return TK_assign;
+	case TK_addeq: return TK_plus;
+	case TK_subeq: return TK_minus;
+	case TK_muleq: return TK_star;
+	case TK_diveq: return TK_slash;
+	case TK_modeq: return TK_percent;
+	case TK_shleq: return TK_shl;
+	case TK_shreq: return TK_shr;
+	case TK_andeq: return TK_amp;
+	case TK_oreq: return TK_bar;
+	case TK_xoreq: return TK_caret;
+	default: return TK_end;
+	}
+}
+
 static int
 find_keyword(const char *name)
 {

@@ -12,6 +12,7 @@
 /* If one is a prefix of another, the longer comes first. */
 #define PUNCTUATION(X)                                                                             \
 	X(slice, ":+") X(range, "..") X(addeq, "+=") X(subeq, "-=") X(muleq, "*=") X(diveq, "/=")  \
+	X(modeq, "%=") X(shleq, "<<=") X(shreq, ">>=") X(andeq, "&=") X(oreq, "|=") X(xoreq, "^=") \
 	X(shl, "<<") X(shr, ">>") X(andand, "&&") X(oror, "||") X(eq, "==") X(ne, "!=")            \
 	X(le, "<=") X(ge, ">=") X(lt, "<") X(gt, ">") X(lparen, "(") X(rparen, ")")                \
 	X(lbrack, "[") X(rbrack, "]") X(lbrace, "{") X(rbrace, "}") X(comma, ",") X(semi, ";")     \
@@ -47,6 +48,8 @@ typedef struct Token {
 
 /* Converts the source to tokens, the last one TK_end. Never returns NULL. */
 Token *lex_all(Arena *a, Diag *d, const char *text, size_t len);
+/* Returns the operator of an assignment: `+` of `+=`, TK_assign of `=`; TK_end: k assigns nothing. */
+TileToken tok_assigned_op(TileToken k);
 /* Names a kind of token in messages: "`;`", "`for`", "a name". */
 const char *tok_name(TileToken k);
 #endif

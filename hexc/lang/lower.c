@@ -66,7 +66,7 @@ sym_add(Lower *l, const char *name, SymKind kind, Src src, LoweredValue v)
 		/* constants may be element types, so their names would be ambiguous */
 		diag_error(l->diag, src,
 		           "`%s` is an element type; choose another name", name);
-	} else if (strcmp(name, "block") == 0 || strcmp(name, "inf") == 0) {
+	} else if (strcmp(name, "block") == 0 || strcmp(name, "inf") == 0 || strcmp(name, "newaxis") == 0) {
 		diag_error(l->diag, src, "`%s` is a built-in name; choose another name", name);
 	}
 	s->depth = l->scope ? l->scope->depth + 1 : 1;

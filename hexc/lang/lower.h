@@ -22,6 +22,7 @@ typedef enum LoweredKind {
 	VK_val,  /* scalar or register tile */
 	VK_view, /* memory: a tensor, an alloc, or a view of one */
 	VK_mbar, /* v: an array of mbarriers, which are not values */
+	VK_array, /* i tiles, which are the names `NAME[0]` and so on */
 } LoweredKind;
 
 typedef struct LoweredValue {
@@ -228,9 +229,31 @@ LoweredValue lower_expr(Lower *l, const Expr *e);
 Operand lower_operand(Lower *l, const Expr *e);
 LoweredValue lower_op2(Lower *l, TileToken op, Src src, Operand x, Operand y);
 LoweredValue lower_unary_op(Lower *l, TileToken op, Src src, Operand x);
+/* Returns the name of the tile that a[i] selects from an array, also as the base of a slice; else e. An
+ * EX_error after a report. */
+const Expr *lower_selected(Lower *l, const Expr *e);
+/* Returns tile i of an array. */
+Sym *lower_array_tile(const Lower *l, const char *array, int64_t i);
 /* Evaluates a compile-time integer; returns false after a report that names `what`. */
 bool lower_const_int(Lower *l, const Expr *e, const char *what, int64_t *out);
 LoweredValue lower_slice(Lower *l, const Expr *e);
+/* Does the slice have new dims, `newaxis`? */
+bool lower_has_new_dim(const Expr *e);
+/* Returns the slice without its new dims, in memory if its base is there. *full: the type of a register tile
+ * with its shape; the regions are those of that shape. */
+LoweredValue lower_slice_memory(Lower *l, const Expr *e, Type *full);
+/* A part of a register tile that is assigned. */
+typedef struct AssignedPart {
+	Val *start[RANK_MAX];     /* per dim of the tile */
+	int64_t extent[RANK_MAX];
+	Type full;                /* the slice's type, with new dims and without those of a single index */
+	int dim[2 * RANK_MAX];    /* per dim of it that of the tile; -1: new */
+} AssignedPart;
+/* Computes the part that slice e of a register tile selects; returns false after a report. */
+bool lower_part(Lower *l, const Expr *e, AssignedPart *p);
+/* Converts o to type `full` of a slice and then to the slice's own shape, that of t. Returns NULL after a
+ * report that names `what`. */
+Val *lower_to_slice(Lower *l, Operand o, Type full, const Type *t, Src src, const char *what);
 LoweredValue lower_call(Lower *l, const Expr *e);
 /* Is it the name of a built-in function, or of one of prelude.def? */
 bool lower_is_builtin(const char *name);
@@ -250,6 +273,10 @@ bool lower_plain(Lower *l, Operand *o, DType d);
 LoweredValue lower_sum(Lower *l, TileToken op, Src src, const Expr *x, const Expr *y);
 /* The same with a value on the left. */
 LoweredValue lower_sum_onto(Lower *l, TileToken op, Src src, Operand x, const Expr *y);
+/* Is it a product that a sum fuses? */
+bool lower_is_product(const Lower *l, const Expr *e);
+/* Lowers x + f[0] * f[1] or x - f[0] * f[1]; e: the product. */
+LoweredValue lower_product_onto(Lower *l, TileToken op, Src src, Operand x, const Operand *f, const Expr *e);
 
 /* ---- lower_shape_ops.c ---------------------------------------------------------------------------- */
 
@@ -343,6 +370,8 @@ Val *lower_resized(Lower *l, Src src, Val *x, int dim, int64_t extent);
 /* Returns the element at index `at`, an i64 scalar, of the dim, with extent 1. */
 LoweredValue lower_at(Lower *l, Src src, const LoweredValue *x, int dim, Val *at);
 LoweredValue lower_reduce_last(Lower *l, const Expr *e);
+/* Lowers an assignment to a part of a variable that is a register tile. */
+void lower_assign_part(Lower *l, const Stmt *s, Sym *sym);
 /* Returns the index of the largest (O_reduce_max) or smallest element along a dim. */
 LoweredValue lower_arg_extreme(Lower *l, const Expr *e, OpCode code);
 
@@ -376,12 +405,16 @@ const char *lower_prelude_name(int n); /* name of the n-th one; NULL past the la
 LoweredValue lower_prelude_known(Lower *l, const FnDecl *f, Src src, LoweredValue y, LoweredValue x);
 /* Computes the `want` values of a call of one; returns false after a report. */
 bool lower_prelude_expr(Lower *l, const Expr *e, int want, LoweredValue *out);
+/* Calls the function with n floats, or constants, as f32; returns the result in type `own`. */
+LoweredValue lower_prelude_f32(Lower *l, const char *name, Src src, int n, const Operand *o, DType own);
 /* Calls the function with one f64 argument. */
 LoweredValue lower_prelude_f64(Lower *l, const char *name, Src src, LoweredValue x);
 
 /* ---- lower_stmt.c, lower_decl.c, lower_flow.c ------------------------------------------------- */
 
 void lower_stmts(Lower *l, const Stmt *s);
+/* Assigns v to a variable; reports what does not fit. */
+void lower_set_var(Lower *l, const Stmt *s, Sym *sym, Operand v);
 void lower_let(Lower *l, const Stmt *s);
 /* Lowers a value that a copy may bring: of fill(X[...], 0) only the slice, with *filled set. */
 Operand lower_filled(Lower *l, const Expr *e, bool *filled);

@@ -117,33 +117,40 @@ check_count(Lower *l, const Expr *e, StoreKind kind)
 }
 
 /* Inserts the update, with a shared tile for the old value if `single` is not NULL, which is set if it is
- * one element; returns NULL after a report. */
+ * one element; *full: the slice's type, with new dims. Returns NULL after a report. */
 static Op *
-put_update(Lower *l, const Expr *e, StoreKind kind, bool *single)
+put_update(Lower *l, const Expr *call, StoreKind kind, bool *single, Type *full)
 {
+	Expr own = *call, *e = &own;
 	Operand o[3];
 	Val *in[4];
 	const char *slice;
-	Type t;
 	int n = 2;
+	Type t;
 
 	if (!check_count(l, e, kind))
 		return NULL;
-	for (int i = 0; i < e->narg; i++)
+	e->arg = NEWN(l->arena, Expr *, e->narg);
+	memcpy(e->arg, call->arg, (size_t)e->narg * sizeof *e->arg);
+	e->arg[0] = NEW(l->arena, Expr);
+	*e->arg[0] = *lower_selected(l, call->arg[0]);
+	o[0].e = e->arg[0];
+	o[0].v = o[0].e->kind == EX_index ? lower_slice_memory(l, o[0].e, full) : lower_expr(l, o[0].e);
+	for (int i = 1; i < e->narg; i++)
 		o[i] = lower_operand(l, e->arg[i]);
 	if (!check_target(l, e, &o[0].v))
 		return NULL;
 	slice = arena_printf(l->arena, "the slice of `%s`", target_name(e));
 	t = o[0].v.v->type;
 	t.space = S_reg;
-	in[0] = o[1].v.kind == VK_none ? NULL : lower_to_type(l, o[1], t, e->src, slice);
+	in[0] = o[1].v.kind == VK_none ? NULL : lower_to_slice(l, o[1], *full, &t, e->src, slice);
 	in[1] = o[0].v.v;
 	if (single) {
 		*single = o[0].v.single;
 		in[n++] = lower_put_alloc(l, e->src, t);
 	}
 	if (kind == STORE_CAS)
-		in[n++] = o[2].v.kind == VK_none ? NULL : lower_to_type(l, o[2], t, e->src, slice);
+		in[n++] = o[2].v.kind == VK_none ? NULL : lower_to_slice(l, o[2], *full, &t, e->src, slice);
 	if (!in[0] || !in[n - 1])
 		return NULL;
 	op_new(l->b, NULL, O_store, e->src, n, in, 0, NULL);
@@ -156,16 +163,21 @@ lower_atomic_value(Lower *l, const Expr *e)
 {
 	Operand found = { .e = e };
 	bool single = false;
+	LoweredValue r;
+	Type full;
 	Op *o;
 
 	if (!check_mode(l, MODE_BODY, e->src, "an atomic update"))
 		return value_none();
-	o = put_update(l, e, kind_of(e->name), &single);
+	o = put_update(l, e, kind_of(e->name), &single, &full);
 	if (!o)
 		return value_none();
 	found.v = single ? lower_element(l, e->src, store_old(o))
 	                 : (LoweredValue){ .kind = VK_view, .v = store_old(o) };
-	return lower_load(l, found);
+	r = lower_load(l, found);
+	if (!single && r.kind == VK_val && r.v->type.rank != full.rank)
+		r.v = put_reshape(l, e->src, r.v, full.rank, full.shape);
+	return r;
 }
 
 bool
@@ -173,10 +185,11 @@ lower_atomic(Lower *l, const Expr *e)
 {
 	StoreKind kind = kind_of(e->name);
 	bool unused;
+	Type full;
 
 	if (kind == STORE_PLAIN)
 		return false;
-	put_update(l, e, kind, kind >= STORE_SWAP ? &unused : NULL);
+	put_update(l, e, kind, kind >= STORE_SWAP ? &unused : NULL, &full);
 	return true;
 }
 

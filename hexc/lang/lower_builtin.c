@@ -196,6 +196,17 @@ lower_prelude_expr(Lower *l, const Expr *e, int want, LoweredValue *out)
 }
 
 LoweredValue
+lower_prelude_f32(Lower *l, const char *name, Src src, int n, const Operand *o, DType own)
+{
+	LoweredValue arg[PRELUDE_ARGS], v;
+
+	for (int i = 0; i < n; i++)
+		arg[i] = in_type(l, src, o[i].v, D_f32);
+	lower_fn_call(l, lower_prelude_text(l, name, src), src, n, arg, 1, &v);
+	return in_type(l, src, v, own);
+}
+
+LoweredValue
 lower_prelude_f64(Lower *l, const char *name, Src src, LoweredValue x)
 {
 	LoweredValue v;

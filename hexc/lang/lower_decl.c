@@ -135,10 +135,37 @@ lower_filled(Lower *l, const Expr *e, bool *filled)
 	return lower_operand(l, e);
 }
 
+/* Copies a slice of a tensor with new dims: the copy lacks them, and the tile has them as another shape of
+ * the same memory. Returns false, with nothing lowered, if it is no such copy. */
+static bool
+copy_with_dims(Lower *l, const Stmt *s, LoweredValue *r)
+{
+	const Expr *e = s->value;
+	const Sym *sym = e->kind == EX_index && lower_has_new_dim(e) && e->arg[0]->kind == EX_name
+	                         ? sym_find(l, e->arg[0]->name)
+	                         : NULL;
+	Operand src = { .e = e };
+	Type full;
+
+	if (!sym || sym->val.kind != VK_view || sym->val.v->type.space != S_global || s->type.shaped ||
+	    s->type.layout || (s->type.dtype != D_COUNT && s->type.dtype != sym->val.v->type.dtype))
+		return false;
+	*r = value_none();
+	src.v = lower_slice_memory(l, e, &full);
+	if (src.v.kind == VK_view)
+		*r = fill_shared(l, s, src, src.v.v->type, false);
+	if (r->kind != VK_view)
+		return true;
+	full.space = S_shared;
+	r->v = put_op(l, O_reshape, s->src, 1, &r->v, full);
+	return true;
+}
+
 static LoweredValue
 let_shared(Lower *l, const Stmt *s)
 {
 	Operand src = { .e = s->value };
+	LoweredValue copy;
 	bool filled;
 	Type t;
 
@@ -160,6 +187,8 @@ let_shared(Lower *l, const Stmt *s)
 		           s->name, s->name);
 		return value_none();
 	}
+	if (copy_with_dims(l, s, &copy))
+		return copy;
 	src = lower_filled(l, s->value, &filled);
 	if (src.v.kind == VK_view && src.v.v->type.space == S_shared)
 		src.v = lower_load_tile(l, src);
@@ -310,6 +339,39 @@ let_broken(Lower *l, const Stmt *s)
 		sym_add(l, s->part[i].name, kind, s->part[i].src, value_none());
 }
 
+/* Declares the tiles of an array, each with the value. */
+static void
+let_array(Lower *l, const Stmt *s)
+{
+	enum { ARRAY_MAX = 64 };
+	int64_t n;
+	LoweredValue array = { .kind = VK_array };
+
+	if (!lower_const_int(l, s->count, "the length of an array of tiles", &n)) {
+		n = 0;
+	} else if (n < 1 || n > ARRAY_MAX || lower_is_mbar(l, &s->type)) {
+		if (n < 1 || n > ARRAY_MAX)
+			diag_error(l->diag, s->count->src, "an array has 1 to %d tiles, not %lld", ARRAY_MAX,
+			           (long long)n);
+		else
+			diag_error(l->diag, s->type.src, "mbarriers are one array: write `mbarrier[%lld]`",
+			           (long long)n);
+		n = 0;
+	}
+	for (int64_t i = 0; i < n; i++) {
+		Stmt one = *s;
+		int errors = l->diag->nerror;
+
+		one.count = NULL;
+		one.name = arena_printf(l->arena, "%s[%lld]", s->name, (long long)i);
+		lower_let(l, &one);
+		if (l->diag->nerror > errors)
+			n = 0;
+	}
+	array.i = n;
+	sym_add(l, s->name, SY_let, s->src, n ? array : value_none());
+}
+
 void
 lower_let(Lower *l, const Stmt *s)
 {
@@ -324,6 +386,10 @@ lower_let(Lower *l, const Stmt *s)
 	}
 	if (s->npart) {
 		let_parts(l, s);
+		return;
+	}
+	if (s->count) {
+		let_array(l, s);
 		return;
 	}
 	if (lower_is_mbar(l, &s->type)) {

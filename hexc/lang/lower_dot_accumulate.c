@@ -8,8 +8,8 @@ typedef struct DotTerm {
 	const Expr *product; /* NULL: only x */
 } DotTerm;
 
-static bool
-is_product(const Lower *l, const Expr *e)
+bool
+lower_is_product(const Lower *l, const Expr *e)
 {
 	return !l->exact && e->kind == EX_binary && e->op == TK_star;
 }
@@ -95,8 +95,8 @@ sum_of(Lower *l, TileToken op, Src src, const DotTerm *a, const DotTerm *b)
 LoweredValue
 lower_sum(Lower *l, TileToken op, Src src, const Expr *x, const Expr *y)
 {
-	bool left = is_product(l, x);
-	DotTerm a = lower_term(l, x, left), b = lower_term(l, y, !left && is_product(l, y));
+	bool left = lower_is_product(l, x);
+	DotTerm a = lower_term(l, x, left), b = lower_term(l, y, !left && lower_is_product(l, y));
 
 	return sum_of(l, op, src, &a, &b);
 }
@@ -104,7 +104,15 @@ lower_sum(Lower *l, TileToken op, Src src, const Expr *x, const Expr *y)
 LoweredValue
 lower_sum_onto(Lower *l, TileToken op, Src src, Operand x, const Expr *y)
 {
-	DotTerm a = { .x = x }, b = lower_term(l, y, is_product(l, y));
+	DotTerm a = { .x = x }, b = lower_term(l, y, lower_is_product(l, y));
+
+	return sum_of(l, op, src, &a, &b);
+}
+
+LoweredValue
+lower_product_onto(Lower *l, TileToken op, Src src, Operand x, const Operand *f, const Expr *e)
+{
+	DotTerm a = { .x = x }, b = { .x = f[0], .y = f[1], .product = e };
 
 	return sum_of(l, op, src, &a, &b);
 }

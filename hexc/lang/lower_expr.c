@@ -39,6 +39,9 @@ unknown_name(Lower *l, const Expr *e)
 {
 	if (strcmp(e->name, "block") == 0)
 		diag_error(l->diag, e->src, "`block` is not a number; write block.x, block.y or block.z");
+	else if (strcmp(e->name, "newaxis") == 0)
+		diag_error(l->diag, e->src, "`newaxis` is no value; in a slice it is a new dimension of "
+		                            "extent 1, as in `x[:, newaxis]`");
 	else if (dtype_find(e->name, strlen(e->name)) != D_COUNT)
 		diag_error(l->diag, e->src, "`%s` is an element type; cast with `%s(...)`", e->name, e->name);
 	else if (lower_is_builtin(e->name) || lower_find_fn(l, e->name, e->src))
@@ -61,6 +64,11 @@ lower_name(Lower *l, const Expr *e)
 		return strcmp(e->name, "inf") == 0 ? value_flt(INFINITY) : unknown_name(l, e);
 	if (s->val.kind == VK_type) {
 		diag_error(l->diag, e->src, "`%s` is an element type; cast with `%s(...)`", e->name, e->name);
+		return value_none();
+	}
+	if (s->val.kind == VK_array) {
+		diag_error(l->diag, e->src, "`%s` is %s; select one, as in `%s[0]`", e->name,
+		           check_describe(l, &s->val), e->name);
 		return value_none();
 	}
 	if (s->val.kind == VK_mbar) {
@@ -122,6 +130,65 @@ lower_member(Lower *l, const Expr *e)
 	diag_error(l->diag, e->src, "unknown member `.%s`; tiles only have `.T` (transpose)%s", e->name,
 	           foreign_hint(l->arena, e->name));
 	return value_none();
+}
+
+/* ---- arrays of tiles --------------------------------------------------------------------------- */
+
+Sym *
+lower_array_tile(const Lower *l, const char *array, int64_t i)
+{
+	return sym_find(l, arena_printf(l->arena, "%s[%lld]", array, (long long)i));
+}
+
+/* Evaluates the index of a[i]; returns false after a report. */
+static bool
+array_index(Lower *l, const Expr *e, const Sym *array, int64_t *i)
+{
+	if (e->nslice != 1 || e->slice[0].kind != SL_one) {
+		diag_error(l->diag, e->src,
+		           "`%s` is %s; select one by its number, as in `%s[0]`, before a slice", array->name,
+		           check_describe(l, &array->val), array->name);
+		return false;
+	}
+	if (!lower_const_int(l, e->slice[0].at, "the index of an array of tiles", i))
+		return false;
+	if (*i >= 0 && *i < array->val.i)
+		return true;
+	diag_error(l->diag, e->slice[0].src, "index %lld is out of range: `%s` is %s", (long long)*i,
+	           array->name, check_describe(l, &array->val));
+	return false;
+}
+
+const Expr *
+lower_selected(Lower *l, const Expr *e)
+{
+	const Sym *s = NULL;
+	int64_t i;
+	Expr *r;
+
+	if (e->kind == EX_index && e->arg[0]->kind == EX_name)
+		s = sym_find(l, e->arg[0]->name);
+	if (e->kind == EX_index && e->arg[0]->kind == EX_index) {
+		const Expr *base = lower_selected(l, e->arg[0]);
+
+		if (base == e->arg[0])
+			return e;
+		r = NEW(l->arena, Expr);
+		*r = *e;
+		r->arg = NEWN(l->arena, Expr *, 1);
+		r->arg[0] = NEW(l->arena, Expr);
+		*r->arg[0] = *base;
+		return r;
+	}
+	if (!s || s->val.kind != VK_array)
+		return e;
+	r = NEW(l->arena, Expr);
+	*r = *e;
+	r->nslice = r->narg = 0;
+	r->kind = array_index(l, e, s, &i) ? EX_name : EX_error;
+	if (r->kind == EX_name)
+		r->name = lower_array_tile(l, s->name, i)->name;
+	return r;
 }
 
 /* ---- operators ------------------------------------------------------------------------------- */
@@ -195,6 +262,21 @@ check_op(Lower *l, const OpRule *r, Src src, const Operand *o, DType d)
 	return false;
 }
 
+/* Lowers x % y of floats: C's fmod, computed in f32. */
+static LoweredValue
+lower_fmod(Lower *l, Src src, const Operand *o, const Type *t)
+{
+	double by = value_is_const(&o[1].v) ? const_double(&o[1].v) : 0;
+	int exp;
+	bool power = frexp(fabs(by), &exp) == 0.5 && exp >= 1; /* of two, from 1 on */
+
+	if (t->dtype != D_f64)
+		return lower_prelude_f32(l, power ? "fmod_power" : "fmod", src, 2, o, t->dtype);
+	diag_error(l->diag, src, "`%%` is not defined on f64; cast to f32 first, as in `f32(%s)`",
+	           check_text(l, value_is_const(&o[0].v) ? o[1].e : o[0].e, "x"));
+	return value_none();
+}
+
 LoweredValue
 lower_op2(Lower *l, TileToken op, Src src, Operand x, Operand y)
 {
@@ -208,7 +290,11 @@ lower_op2(Lower *l, TileToken op, Src src, Operand x, Operand y)
 		return value_none();
 	if (value_is_const(&x.v) && value_is_const(&y.v))
 		return const_binary(l, op, src, x.v, y.v);
-	if (!lower_join(l, src, 2, o, &t) || !check_op(l, r, src, o, t.dtype))
+	if (!lower_join(l, src, 2, o, &t))
+		return value_none();
+	if (r->code == O_mod && dtype_info[t.dtype].kind == K_flt && dtype_info[t.dtype].use == U_any)
+		return lower_fmod(l, src, o, &t);
+	if (!check_op(l, r, src, o, t.dtype))
 		return value_none();
 	a = lower_broadcast_to(l, src, o[0].v, t);
 	b = lower_broadcast_to(l, src, o[1].v, t);
@@ -275,6 +361,8 @@ lower_unary_op(Lower *l, TileToken op, Src src, Operand x)
 LoweredValue
 lower_expr(Lower *l, const Expr *e)
 {
+	const Expr *one;
+
 	switch (e->kind) {
 	case EX_error:
 	case EX_tuple: break;
@@ -289,7 +377,9 @@ lower_expr(Lower *l, const Expr *e)
 	case EX_unary: return lower_unary_op(l, e->op, e->src, lower_operand(l, e->arg[0]));
 	case EX_binary: return lower_binary(l, e);
 	case EX_call: return lower_call(l, e);
-	case EX_index: return lower_slice(l, e);
+	case EX_index:
+		one = lower_selected(l, e);
+		return one->kind == EX_index ? lower_slice(l, one) : lower_expr(l, one);
 	case EX_member: return lower_member(l, e);
 	}
 	return value_none();

@@ -41,6 +41,22 @@ is_loop(const Stmt *s)
 	return s->kind == ST_for || s->kind == ST_while;
 }
 
+/* Adds the variable of which e selects a part, or all tiles of the array from which it selects one. */
+static void
+add_base(Lower *l, Vars *v, const Expr *e)
+{
+	Sym *s;
+
+	while (e->kind == EX_index)
+		e = e->arg[0];
+	s = e->kind == EX_name ? sym_find(l, e->name) : NULL;
+	if (!s || s->val.kind != VK_array)
+		add_sym(l, v, s);
+	else
+		for (int64_t i = 0; i < s->val.i; i++)
+			add_sym(l, v, lower_array_tile(l, s->name, i));
+}
+
 /* Finds the variables of outer scopes that the statements assign, and flags. Names cannot be declared
  * twice, so a name that is visible now means the same inside. */
 static void
@@ -49,6 +65,8 @@ find_assigned(Lower *l, Vars *v, const Stmt *s, int loops)
 	for (; s; s = s->next) {
 		if (s->kind == ST_assign && s->target->kind == EX_name)
 			add_sym(l, v, sym_find(l, s->target->name));
+		if (s->kind == ST_assign && s->target->kind == EX_index)
+			add_base(l, v, s->target);
 		if (s->kind == ST_assign && s->target->kind == EX_tuple)
 			for (int i = 0; i < s->target->narg; i++)
 				add_sym(l, v, sym_find(l, s->target->arg[i]->name));
@@ -283,15 +301,60 @@ new_leave(Lower *l, const Stmt *s, bool asks)
 	return leave;
 }
 
+/* Repeats the body with the loop variable as a number. */
+static void
+lower_unrolled(Lower *l, const Stmt *s)
+{
+	enum { UNROLL_MAX = 64 };
+	int64_t lo, hi, step = 1, n = 0;
+	int errors = l->diag->nerror;
+	Sym *scope = l->scope;
+
+	if (!lower_const_int(l, s->lo, "the start of an unrolled loop", &lo) ||
+	    !lower_const_int(l, s->hi, "the end of an unrolled loop", &hi) ||
+	    (s->step && !lower_const_int(l, s->step, "the step of an unrolled loop", &step)))
+		return;
+	if (step == 0 || step < -UNROLL_MAX * TILE_MAX || step > UNROLL_MAX * TILE_MAX) {
+		diag_error(l->diag, s->step->src, "invalid loop step %lld", (long long)step);
+		return;
+	}
+	if (leaves(s->body, ST_break, 0) || leaves(s->body, ST_continue, 0) ||
+	    leaves(s->body, ST_return, 0)) {
+		diag_error(l->diag, s->src,
+		           "an unrolled loop cannot be left early; write `for`, or `if` around the "
+			   "statements");
+		return;
+	}
+	l->depth++;
+	while ((step > 0 ? lo < hi : lo > hi) && l->diag->nerror == errors) {
+		if (n++ == UNROLL_MAX) {
+			diag_error(l->diag, s->src, "an unrolled loop has at most %d iterations; write `for`",
+			           UNROLL_MAX);
+			break;
+		}
+		sym_add(l, s->name, SY_let, s->name_src, value_int(lo));
+		lower_stmts(l, s->body);
+		scope_leave(l, scope);
+		if (__builtin_add_overflow(lo, step, &lo))
+			break;
+	}
+	l->depth--;
+}
+
 void
 lower_for(Lower *l, const Stmt *s)
 {
-	Leave leave = new_leave(l, s, false);
+	Leave leave;
 	int64_t stages, step = 1;
 	Val *in[3], *from = NULL;
 	Op *o;
 	bool ok;
 
+	if (s->unroll) {
+		lower_unrolled(l, s);
+		return;
+	}
+	leave = new_leave(l, s, false);
 	in[0] = lower_index_value(l, s->lo, "the start of a loop");
 	in[1] = lower_index_value(l, s->hi, "the end of a loop");
 	in[2] = s->step ? lower_index_value(l, s->step, "the step of a loop") : ir_const(l->b, NULL, 1);

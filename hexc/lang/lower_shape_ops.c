@@ -205,6 +205,8 @@ lower_alias(Lower *l, const Expr *e)
 
 	if (!sym || sym->val.kind != VK_view || sym->val.v->type.space != S_shared)
 		return lower_expr(l, e);
+	if (e->arg[0]->kind == EX_index && lower_has_new_dim(e->arg[0]))
+		return lower_expr(l, e);
 	x = lower_operand(l, e->arg[0]);
 	if (x.v.kind != VK_view || !reshaped(l, e, &x, &t))
 		return value_none();

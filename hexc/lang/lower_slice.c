@@ -1,4 +1,4 @@
-/* lower_slice.c - lowers T[start :+ extent, :, index] to a view of memory. */
+/* lower_slice.c - lowers T[start :+ extent, :, index, newaxis] to a view of memory, or a register tile. */
 #include "hexc/lang/lower.h"
 #include <string.h>
 
@@ -21,19 +21,20 @@ find_base(Lower *l, const Expr *e, LoweredValue *base)
 		*base = lower_alias(l, x);
 		return base->kind == VK_view || value_is_tile(base);
 	}
-	if (x->kind != EX_name) {
-		diag_error(l->diag, x->src, "only a named tensor or tile can be sliced%s",
-		           x->kind == EX_index ? "; slice it once" : "; name it with `let x = ..`");
+	if (x->kind == EX_index) {
+		diag_error(l->diag, x->src, "a slice cannot be sliced again; slice it once");
 		return false;
 	}
-	if (!check_mode(l, MODE_BODY, e->src, arena_printf(l->arena, "a slice of `%s`", x->name)))
+	if (!check_mode(l, MODE_BODY, e->src,
+	                arena_printf(l->arena, "a slice of `%s`", check_text(l, x, "a tile"))))
 		return false;
-	*base = lower_expr(l, x);
+	*base = lower_expr(l, x); /* an EX_error after a report */
 	if (base->kind == VK_none)
 		return false;
 	if (base->kind == VK_view || value_is_tile(base))
 		return true;
-	diag_error(l->diag, e->src, "`%s` is %s and cannot be sliced", x->name, check_describe(l, base));
+	diag_error(l->diag, e->src, "`%s` is %s and cannot be sliced", check_text(l, x, "the value"),
+	           check_describe(l, base));
 	return false;
 }
 
@@ -235,6 +236,9 @@ typedef struct Taken {
 	LoweredValue res;
 	int64_t shape[2 * RANK_MAX];
 	int rank;
+	int fresh[RANK_MAX + 1];    /* new dims before each dim of the base, and after the last one */
+	bool added;                 /* there are some */
+	Type full;                  /* the shape with them */
 } Taken;
 
 static bool
@@ -278,10 +282,10 @@ check_together(Lower *l, const Taken *t, const Operand *x, const Operand *y, int
 
 		if (m == n || m == 1 || n == 1)
 			continue;
-		if (a->rank == 1 && b->rank == 1)
+		if (a->rank == 1 && b->rank == 1 && x->e->kind == EX_name)
 			each = arena_printf(l->arena,
-			                    "; for all combinations of both write `reshape(%s, %lld, 1)`",
-			                    check_text(l, x->e, "..."), (long long)m);
+			                    "; for all combinations of both write `%s[:, newaxis]`",
+			                    x->e->name);
 		diag_error(l->diag, t->e->slice[d].src,
 		           "index tiles %s (%s) and %s (%s) must broadcast: extents must be equal or 1%s",
 		           check_describe(l, &x->v), check_text(l, x->e, "the first"),
@@ -316,21 +320,46 @@ take_indices(Lower *l, Taken *t)
 	return true;
 }
 
+/* The shape of a result, dim by dim. */
+typedef struct Shape {
+	int64_t extent[4 * RANK_MAX];
+	int rank;
+} Shape;
+
+static void
+put_dim(Shape *s, int64_t extent)
+{
+	s->extent[s->rank++] = extent;
+}
+
 /* Computes the shape of the result; the dims of the index tiles are at the position of the first
  * of them. */
 static bool
 take_shape(Lower *l, Taken *t)
 {
-	for (int d = 0; d < t->base.v->type.rank; d++) {
-		if (t->missing >> d & 1)
+	int rank = t->base.v->type.rank;
+	Shape s = { .rank = 0 };
+
+	for (int d = 0; d <= rank; d++) {
+		for (int i = 0; i < t->fresh[d]; i++)
+			put_dim(&s, 1);
+		if (d == rank || t->missing >> d & 1)
 			continue;
-		for (int i = 0; t->nindex && t->dim[0] == d && i < t->along.rank; i++)
-			t->shape[t->rank++] = t->along.shape[i];
-		if (t->nindex && t->dim[0] == d)
+		if (t->nindex && t->dim[0] == d) {
+			for (int i = 0; i < t->along.rank; i++) {
+				put_dim(&s, t->along.shape[i]);
+				t->shape[t->rank++] = t->along.shape[i];
+			}
 			continue;
+		}
 		t->shape[t->rank++] = t->extent[d];
+		if (!(t->added && t->dropped == rank)) /* else a single element, which has only new dims */
+			put_dim(&s, t->extent[d]);
 	}
-	return check_shape(l, t->rank, t->shape, t->e->src);
+	if (!check_shape(l, t->rank, t->shape, t->e->src) || !check_shape(l, s.rank, s.extent, t->e->src))
+		return false;
+	t->full = type_tile(t->base.v->type.dtype, S_reg, s.rank, s.extent);
+	return true;
 }
 
 /* Returns the view, of memory in this space. */
@@ -372,26 +401,137 @@ taken_tile(Lower *l, Taken *t)
 	return v;
 }
 
+static bool
+is_new_dim(const Slice *s)
+{
+	return s->kind == SL_one && s->at->kind == EX_name && strcmp(s->at->name, "newaxis") == 0;
+}
+
+bool
+lower_has_new_dim(const Expr *e)
+{
+	for (int i = 0; i < e->nslice; i++)
+		if (is_new_dim(&e->slice[i]))
+			return true;
+	return false;
+}
+
+/* Returns slice e without new dims, and counts them. */
+static const Expr *
+without_new(Lower *l, const Expr *e, Taken *t)
+{
+	Expr *bare = NEW(l->arena, Expr);
+
+	*bare = *e;
+	bare->slice = NEWN(l->arena, Slice, e->nslice + 1);
+	bare->nslice = 0;
+	for (int i = 0; i < e->nslice; i++) {
+		if (!is_new_dim(&e->slice[i]))
+			bare->slice[bare->nslice++] = e->slice[i];
+		else if (bare->nslice <= RANK_MAX)
+			t->fresh[bare->nslice]++;
+	}
+	t->added = bare->nslice < e->nslice;
+	return bare;
+}
+
+/* Computes all of the slice but its value; returns false after a report. */
+static bool
+take_dims(Lower *l, const Expr *e, Taken *t)
+{
+	bool ok = true;
+	int rank;
+
+	t->e = without_new(l, e, t);
+	if (e->nslice - t->e->nslice > RANK_MAX) {
+		check_shape(l, e->nslice, NULL, e->src);
+		return false;
+	}
+	if (!find_base(l, e, &t->base))
+		return false;
+	rank = t->base.v->type.rank;
+	if (t->e->nslice > rank) {
+		diag_error(l->diag, e->src, "the slice has %d dimensions but `%s` has %d", t->e->nslice,
+		           base_text(l, e), rank);
+		return false;
+	}
+	t->in[0] = t->base.v;
+	for (int d = 0; d < rank; d++)
+		ok = take_dim(l, t, d) && ok;
+	t->res.single = t->dropped == rank && !t->added;
+	return ok && take_indices(l, t) && take_shape(l, t);
+}
+
+/* Lowers the slice without its new dims; returns VK_none after a report. */
+static LoweredValue
+take(Lower *l, const Expr *e, Taken *t)
+{
+	if (!take_dims(l, e, t))
+		return value_none();
+	return t->base.kind == VK_view ? taken_view(l, t, t->base.v->type.space) : taken_tile(l, t);
+}
+
 LoweredValue
 lower_slice(Lower *l, const Expr *e)
 {
 	Taken t = { .e = e };
-	bool ok = true;
-	int rank;
+	LoweredValue r = take(l, e, &t), v;
 
-	if (!find_base(l, e, &t.base))
-		return value_none();
-	rank = t.base.v->type.rank;
-	if (e->nslice > rank) {
-		diag_error(l->diag, e->src, "the slice has %d dimensions but `%s` has %d", e->nslice,
-		           base_text(l, e), rank);
-		return value_none();
+	if (!t.added || r.kind == VK_none)
+		return r;
+	v = lower_load(l, (Operand){ r, e });
+	if (v.kind == VK_none)
+		return v;
+	r = t.res;
+	r.kind = VK_val;
+	r.v = put_reshape(l, e->src, v.v, t.full.rank, t.full.shape);
+	return r;
+}
+
+LoweredValue
+lower_slice_memory(Lower *l, const Expr *e, Type *full)
+{
+	Taken t = { .e = e };
+	LoweredValue r = take(l, e, &t);
+
+	*full = t.full;
+	return r;
+}
+
+Val *
+lower_to_slice(Lower *l, Operand o, Type full, const Type *t, Src src, const char *what)
+{
+	Val *v = lower_to_type(l, o, full, src, what);
+
+	return v && v->type.rank != t->rank ? put_reshape(l, src, v, t->rank, t->shape) : v;
+}
+
+bool
+lower_part(Lower *l, const Expr *e, AssignedPart *p)
+{
+	Taken t = { .e = e };
+	int rank, n = 0;
+
+	if (!take_dims(l, e, &t))
+		return false;
+	if (t.nindex) {
+		diag_error(l->diag, e->slice[t.dim[0]].src,
+		           "a part of register tile `%s` is assigned at scalar starts, not at index tiles; "
+		           "use a shared tile, or `where` of the whole tile",
+		           base_text(l, e));
+		return false;
 	}
-	t.in[0] = t.base.v;
-	for (int d = 0; d < rank; d++)
-		ok = take_dim(l, &t, d) && ok;
-	if (!ok || !take_indices(l, &t) || !take_shape(l, &t))
-		return value_none();
-	t.res.single = t.dropped == rank;
-	return t.base.kind == VK_view ? taken_view(l, &t, t.base.v->type.space) : taken_tile(l, &t);
+	rank = t.base.v->type.rank;
+	*p = (AssignedPart){ .full = t.full };
+	for (int d = 0; d <= rank; d++) {
+		for (int i = 0; i < t.fresh[d]; i++)
+			p->dim[n++] = -1;
+		if (d == rank)
+			break;
+		p->start[d] = t.in[1 + d];
+		p->extent[d] = t.extent[d];
+		if (!(t.missing >> d & 1) && !(t.added && t.dropped == rank))
+			p->dim[n++] = d;
+	}
+	return true;
 }

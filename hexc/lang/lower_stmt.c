@@ -55,23 +55,11 @@ lower_grid(Lower *l, const Stmt *s)
 
 /* ---- assignment ------------------------------------------------------------------------------ */
 
-static TileToken
-plain_op(TileToken op)
-{
-	switch (op) {
-	case TK_addeq: return TK_plus;
-	case TK_subeq: return TK_minus;
-	case TK_muleq: return TK_star;
-	case TK_diveq: return TK_slash;
-	default: return TK_assign;
-	}
-}
-
 /* Computes target op= value; `old` is the target's current value. */
 static Operand
 assigned_value(Lower *l, const Stmt *s, Operand old)
 {
-	TileToken op = plain_op(s->op);
+	TileToken op = tok_assigned_op(s->op);
 	Operand r = { .e = s->value };
 
 	if (op == TK_assign)
@@ -94,6 +82,9 @@ lower_find_var(Lower *l, const Expr *e)
 		check_no_name(l, e->src, "variable ", e->name, "");
 	} else if (s->kind == SY_var) {
 		return s;
+	} else if (s->val.kind == VK_array) {
+		diag_error(l->diag, e->src, "`%s` is %s; assign to one, as in %s[0] = ...", s->name,
+		           check_describe(l, &s->val), s->name);
 	} else if (s->kind == SY_tensor || s->val.kind == VK_view) {
 		diag_error(l->diag, e->src, "cannot assign to tensor `%s`; assign to a slice, as in %s[%s] "
 					    "= ...",
@@ -107,8 +98,8 @@ lower_find_var(Lower *l, const Expr *e)
 	return NULL;
 }
 
-static void
-set_var(Lower *l, const Stmt *s, Sym *sym, Operand v)
+void
+lower_set_var(Lower *l, const Stmt *s, Sym *sym, Operand v)
 {
 	LoweredValue r = { .kind = VK_val };
 	Type t = sym->val.v->type;
@@ -138,7 +129,7 @@ assign_var(Lower *l, const Stmt *s)
 	if (!sym || sym->val.kind != VK_val)
 		lower_expr(l, s->value);
 	else
-		set_var(l, s, sym, assigned_value(l, s, (Operand){ sym->val, s->target }));
+		lower_set_var(l, s, sym, assigned_value(l, s, (Operand){ sym->val, s->target }));
 }
 
 /* (a, b) = f(x); */
@@ -157,7 +148,7 @@ assign_parts(Lower *l, const Stmt *s)
 	for (int i = 0; i < t->narg; i++) {
 		sym = lower_find_var(l, t->arg[i]);
 		if (sym && sym->val.kind == VK_val)
-			set_var(l, s, sym, (Operand){ v[i], s->value });
+			lower_set_var(l, s, sym, (Operand){ v[i], s->value });
 	}
 }
 
@@ -194,20 +185,18 @@ static void
 assign_slice(Lower *l, const Stmt *s)
 {
 	const Expr *name = s->target->arg[0];
-	const Sym *sym = name->kind == EX_name ? sym_find(l, name->name) : NULL;
+	Sym *sym = name->kind == EX_name ? sym_find(l, name->name) : NULL;
 	Operand dst = { value_none(), s->target }, src;
 	const char *what;
+	Type t, g, full;
 	Val *in[2];
-	Type t, g;
 	bool filled = false;
 
-	if (sym && value_is_tile(&sym->val))
-		diag_error(l->diag, s->target->src,
-		           "cannot assign to a slice of register tile `%s`; use `let %s: shared = ...` or "
-			   "assign the whole tile",
-		           sym->name, sym->name);
-	else
-		dst.v = lower_expr(l, s->target);
+	if (sym && value_is_tile(&sym->val)) {
+		lower_assign_part(l, s, sym);
+		return;
+	}
+	dst.v = lower_slice_memory(l, s->target, &full);
 	if (dst.v.kind == VK_val)
 		diag_error(l->diag, s->target->src,
 		           "only a full shared tile, or one selected by leading indices, can be assigned "
@@ -220,10 +209,11 @@ assign_slice(Lower *l, const Stmt *s)
 	if (!lower_check_written(l, s->target, dst.v.v))
 		return;
 	t = g = dst.v.v->type;
-	if (plain_op(s->op) == TK_assign && t.space == S_shared)
-		src = lower_filled(l, s->value, &filled);
-	else
-		src = assigned_value(l, s, dst);
+	src = dst;
+	if (s->op != TK_assign && full.rank != t.rank)
+		src.v = lower_expr(l, s->target);
+	src = s->op == TK_assign && t.space == S_shared ? lower_filled(l, s->value, &filled)
+	                                                : assigned_value(l, s, src);
 	if (src.v.kind == VK_none)
 		return;
 	g.space = S_global;
@@ -235,18 +225,23 @@ assign_slice(Lower *l, const Stmt *s)
 		IMM_SET(op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL), filled, filled);
 		return;
 	}
-	t.space = S_reg;
 	what = arena_printf(l->arena, "the slice of `%s`", name->name);
-	in[0] = lower_to_type(l, src, t, s->src, what);
+	in[0] = lower_to_slice(l, src, full, &t, s->src, what);
 	in[1] = dst.v.v;
 	if (in[0])
 		op_new(l->b, NULL, O_store, s->src, 2, in, 0, NULL);
 }
 
 static void
-lower_assign(Lower *l, const Stmt *s)
+lower_assign(Lower *l, const Stmt *st)
 {
-	if (s->async)
+	Stmt own = *st, *s = &own;
+
+	s->target = NEW(l->arena, Expr);
+	*s->target = *lower_selected(l, st->target);
+	if (s->target->kind == EX_error)
+		lower_expr(l, s->value);
+	else if (s->async)
 		lower_async_dot(l, s);
 	else if (s->target->kind == EX_name)
 		assign_var(l, s);

@@ -1,6 +1,17 @@
-/* lower_subtile.c - lowers slices of register tiles, and tiles assembled from parts. If the tile consists
- * of few chunks and the slice of some of them, only registers are renamed; otherwise it goes through
- * shared memory, where every element has an address. */
+/* lower_subtile.c - lowers slices of register tiles, tiles assembled from parts, and assignments to parts.
+ * If the tile consists of few chunks and the slice of some of them, only registers are renamed; otherwise
+ * it goes through shared memory, where every element has an address.
+ *
+ * An assignment to a part, x[k, :] = v, is a select:
+ *
+ *     %1 = iota dim 0                      i
+ *     %2 = eq %1, k                        i == k;  of a :+ n:  a <= i && i < a + n
+ *     %3 = broadcast v
+ *     %4 = select %2, %3, %x part 1
+ *
+ * v broadcasts to the tile if the part has one element along each dim that it cuts, or v has. Otherwise v is
+ * placed in a tile of x's shape: between pieces of zeros if only registers are renamed, else through shared
+ * memory. Comparisons with known starts are of registers and lanes, which the backend folds. */
 #include "hexc/ir/dtype_value.h"
 #include "hexc/lang/lower.h"
 
@@ -43,6 +54,27 @@ byte_rows(Lower *l, Src src, Val *x)
 	t.dtype = dtype_is_float(t.dtype) ? D_f16 : num_min(t.dtype) < 0 ? D_i8 : D_u8;
 	t = type_free(t);
 	return put1(l, O_cast, src, x, t);
+}
+
+/* Returns register tile x with v, of the same rank, from `start` on: through shared memory. */
+static Val *
+put_part(Lower *l, Src src, Val *x, Val *v, Val *const *start)
+{
+	Val *wide = byte_rows(l, src, x), *in[RANK_MAX + 1], *r;
+	Type t = type_free(wide->type), part = type_free(v->type);
+
+	part.dtype = t.dtype;
+	if (v->type.dtype != t.dtype)
+		v = put1(l, O_cast, src, v, part);
+	in[0] = lower_put_alloc(l, src, t);
+	put_store(l, src, wide, in[0]);
+	for (int d = 0; d < t.rank; d++)
+		in[1 + d] = start[d];
+	part.space = S_shared;
+	put_store(l, src, v, put_op(l, O_view, src, 1 + t.rank, in, part));
+	r = put1(l, O_load, src, in[0], t);
+	t.dtype = x->type.dtype;
+	return t.dtype != r->type.dtype ? put1(l, O_cast, src, r, t) : r;
 }
 
 /* ---- tables ------------------------------------------------------------------------------------ */
@@ -414,4 +446,253 @@ lower_arg_extreme(Lower *l, const Expr *e, OpCode code)
 	in[2] = put_const(l, &none, t, e->src);
 	best.v.v = lower_put_reduce(l, e, O_reduce_min, put_op(l, O_select, e->src, 3, in, t), dim);
 	return best.v;
+}
+
+/* ---- assignments to parts ------------------------------------------------------------------------ */
+
+static bool
+is_cut(const Type *t, const AssignedPart *p, int d)
+{
+	return p->extent[d] < t->shape[d];
+}
+
+/* Returns the scalar `v` + n as an i32 tile. */
+static Val *
+index_tile(Lower *l, Src src, Val *v, int64_t n, Type t)
+{
+	int64_t at;
+	LoweredValue c;
+
+	if (val_is_const(v, &at)) {
+		c = value_int(at + n);
+		return put_const(l, &c, t, src);
+	}
+	v = put_index(l, O_add, src, v, ir_const(l->b, NULL, n));
+	return put1(l, O_splat, src, put1(l, O_cast, src, v, type_scalar(D_i32)), t);
+}
+
+/* Is an element's index along dim d in the part? */
+static Val *
+in_part(Lower *l, Src src, const Type *tile, const AssignedPart *p, int d)
+{
+	Type t = type_tile(D_i32, S_reg, tile->rank, tile->shape), cond = t;
+	int64_t at, n = p->extent[d];
+	bool known = val_is_const(p->start[d], &at);
+	Val *i = put_op(l, O_iota, src, 0, NULL, t), *low = NULL, *high = NULL;
+
+	IMM_SET(i->def, dim, d);
+	cond.dtype = D_bool;
+	if (n == 1)
+		return put2(l, O_eq, src, i, index_tile(l, src, p->start[d], 0, t), cond);
+	if (!known || at > 0)
+		low = put2(l, O_le, src, index_tile(l, src, p->start[d], 0, t), i, cond);
+	if (!known || at + n < tile->shape[d])
+		high = put2(l, O_lt, src, i, index_tile(l, src, p->start[d], n, t), cond);
+	return low && high ? put2(l, O_and, src, low, high, cond) : low ? low : high;
+}
+
+/* Returns NULL if the part is the whole tile. */
+static Val *
+part_cond(Lower *l, Src src, const Type *tile, const AssignedPart *p)
+{
+	Val *all = NULL;
+
+	for (int d = 0; d < tile->rank; d++) {
+		Val *one = is_cut(tile, p, d) ? in_part(l, src, tile, p, d) : NULL;
+
+		all = all && one ? put2(l, O_and, src, all, one, one->type) : one ? one : all;
+	}
+	return all;
+}
+
+/* Returns v's extent along dim i of the part. */
+static int64_t
+extent_of(const LoweredValue *v, const AssignedPart *p, int i)
+{
+	int skip = value_is_tile(v) ? p->full.rank - v->v->type.rank : p->full.rank;
+
+	return i < skip ? 1 : v->v->type.shape[i - skip];
+}
+
+/* Does v have several elements along a dim that the part cuts? */
+static bool
+is_spread(const LoweredValue *v, const Type *tile, const AssignedPart *p)
+{
+	for (int i = 0; i < p->full.rank; i++)
+		if (p->dim[i] >= 0 && is_cut(tile, p, p->dim[i]) && extent_of(v, p, i) > 1)
+			return true;
+	return false;
+}
+
+/* Returns v in the dims of the tile. */
+static LoweredValue
+lifted(Lower *l, Src src, LoweredValue v, const Type *tile, const AssignedPart *p)
+{
+	LoweredValue r = { .kind = VK_val };
+	int64_t shape[RANK_MAX];
+	int skip;
+
+	if (!value_is_tile(&v))
+		return v;
+	skip = p->full.rank - v.v->type.rank;
+	for (int d = 0; d < tile->rank; d++)
+		shape[d] = 1;
+	for (int i = skip; i < p->full.rank; i++) {
+		if (p->dim[i] < 0)
+			continue;
+		shape[p->dim[i]] = extent_of(&v, p, i);
+	}
+	r.v = put_reshape(l, src, v.v, tile->rank, shape);
+	return r;
+}
+
+/* Joins v and a piece of `extent` zeros before or after it along dim d. */
+static Val *
+joined_zeros(Lower *l, Src src, Val *v, int d, int64_t extent, bool before)
+{
+	LoweredValue zero = dtype_is_float(v->type.dtype) ? value_flt(0)
+	                    : v->type.dtype == D_bool     ? value_bool(false)
+	                                                  : value_int(0);
+	Type t = type_free(v->type);
+	Val *z;
+
+	if (!extent)
+		return v;
+	t.shape[d] = extent;
+	z = put_const(l, &zero, t, src);
+	t.shape[d] = v->type.shape[d] + extent;
+	v = put2(l, O_concat, src, before ? z : v, before ? v : z, t);
+	IMM_SET(v->def, dim, d);
+	return v;
+}
+
+/* Returns a tile of x's shape with v in the part. */
+static Val *
+placed(Lower *l, Src src, Val *x, Val *v, const AssignedPart *p)
+{
+	const Type *t = &x->type;
+	int64_t at[RANK_MAX];
+	bool known = true;
+
+	for (int d = 0; d < t->rank; d++)
+		known = known && val_is_const(p->start[d], &at[d]);
+	if (!known || !lower_slice_shared_out(l, t, at, p->extent))
+		return put_part(l, src, x, v, p->start);
+	for (int d = 0; d < t->rank; d++) {
+		v = joined_zeros(l, src, v, d, at[d], true);
+		v = joined_zeros(l, src, v, d, t->shape[d] - v->type.shape[d], false);
+	}
+	return v;
+}
+
+/* An assignment: its operator, the tile as a value, and its part. */
+typedef struct PartAssign {
+	const Stmt *s;
+	TileToken op;
+	bool product; /* the value is a product to be fused */
+	Operand tile;
+	const Type *t;
+	AssignedPart p;
+	const char *what;
+} PartAssign;
+
+/* Loads the value of e, or a factor of it, which must fit the part; returns false after a report. */
+static bool
+value_for(Lower *l, const PartAssign *a, const Expr *e, Operand *o)
+{
+	Val *v;
+
+	*o = lower_operand(l, e);
+	o->v = lower_load(l, *o);
+	if (o->v.kind == VK_none)
+		return false;
+	v = lower_to_type(l, *o, a->p.full, a->s->src, a->what);
+	if (v && !value_is_const(&o->v) && lower_plain_of(&o->v))
+		o->v = value_of(v);
+	return v != NULL;
+}
+
+/* Returns old op= f[0], or f[0] * f[1] if the value is a product to be fused. */
+static Operand
+combined(Lower *l, const PartAssign *a, Operand old, const Operand *f)
+{
+	Operand r = f[0];
+
+	if (a->product)
+		r.v = lower_product_onto(l, a->op, a->s->src, old, f, a->s->value);
+	else if (a->op != TK_assign)
+		r.v = lower_op2(l, a->op, a->s->src, old, f[0]);
+	r.e = a->s->value;
+	return r;
+}
+
+/* Combines the whole tile with the value, in the dims of the tile. */
+static Operand
+on_tile(Lower *l, const PartAssign *a, Operand *f)
+{
+	for (int i = 0; i <= a->product; i++)
+		f[i].v = lifted(l, a->s->src, f[i].v, a->t, &a->p);
+	return combined(l, a, a->tile, f);
+}
+
+/* Combines the part alone, and places it. */
+static Operand
+on_part(Lower *l, const PartAssign *a, const Operand *f)
+{
+	Operand r, old = { .e = a->s->target };
+	Val *v = NULL;
+
+	if (a->op != TK_assign)
+		old.v = lower_expr(l, a->s->target);
+	r = combined(l, a, old, f);
+	if (r.v.kind != VK_none)
+		v = lower_to_type(l, r, a->p.full, a->s->src, a->what);
+	if (!v) {
+		r.v = value_none();
+		return r;
+	}
+	v = lifted(l, a->s->src, value_of(v), a->t, &a->p).v;
+	r.v = value_of(placed(l, a->s->src, a->tile.v.v, v, &a->p));
+	return r;
+}
+
+void
+lower_assign_part(Lower *l, const Stmt *s, Sym *sym)
+{
+	PartAssign a = { .s = s, .op = tok_assigned_op(s->op), .tile = { sym->val, s->target->arg[0] } };
+	LoweredValue r = sym->val;
+	Type t = type_free(sym->val.v->type);
+	Operand f[2], whole;
+	bool spread = false;
+	int64_t cut = 0;
+	Val *in[3];
+
+	a.t = &t;
+	a.product = (a.op == TK_plus || a.op == TK_minus) && lower_is_product(l, s->value);
+	a.what = arena_printf(l->arena, "the slice of `%s`", sym->name);
+	if (!lower_find_var(l, s->target->arg[0]) || !lower_part(l, s->target, &a.p)) {
+		lower_expr(l, s->value);
+		return;
+	}
+	for (int i = 0; i <= a.product; i++) {
+		if (!value_for(l, &a, a.product ? s->value->arg[i] : s->value, &f[i]))
+			return;
+		spread = spread || is_spread(&f[i].v, &t, &a.p);
+	}
+	in[0] = part_cond(l, s->src, &t, &a.p);
+	whole = spread ? on_part(l, &a, f) : on_tile(l, &a, f);
+	if (whole.v.kind == VK_none)
+		return;
+	in[1] = in[0] ? lower_to_type(l, whole, t, s->src, a.what) : NULL;
+	in[2] = sym->val.v;
+	if (in[0] && !in[1])
+		return;
+	if (in[1]) {
+		r.v = put_op(l, O_select, s->src, 3, in, t);
+		for (int d = 0; d < t.rank; d++)
+			cut |= (int64_t)is_cut(&t, &a.p, d) << d;
+		IMM_SET(r.v->def, part, 1 + 2 * cut);
+		whole.v = r;
+	}
+	lower_set_var(l, s, sym, whole);
 }

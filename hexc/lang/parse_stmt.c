@@ -55,8 +55,13 @@ parse_let(TileParser *p, Stmt **last)
 
 		s->is_var = is_var;
 		s->name = parse_name(p, is_var ? "the variable" : "the value", &s->name_src);
-		if (parse_accept(p, TK_colon))
+		if (parse_accept(p, TK_colon)) {
+			if (parse_accept(p, TK_lbrack)) {
+				s->count = parse_expr(p);
+				parse_expect(p, TK_rbrack, "after the length of the array");
+			}
 			s->type = parse_type(p);
+		}
 		if (parse_accept(p, TK_assign))
 			s->value = parse_expr(p);
 		s->src = s->name_src;
@@ -130,6 +135,20 @@ parse_for(TileParser *p)
 		            "write `pipeline i in lo..hi step s stages n`");
 	s->broken = p->panic;
 	s->body = parse_block(p, "before the body of the loop");
+	return s;
+}
+
+/* Parses `unroll` and the loop; NULL: another statement. */
+static Stmt *
+parse_unroll(TileParser *p)
+{
+	Stmt *s;
+
+	if (!parse_is_word(p, "unroll") || p->tok[1].kind != TK_for)
+		return NULL;
+	parse_next(p);
+	s = parse_for(p);
+	s->unroll = true;
 	return s;
 }
 
@@ -239,30 +258,19 @@ parse_assign(TileParser *p)
 
 	s->target = parse_tuple(p);
 	s->op = p->tok->kind;
-	switch (s->op) {
-	case TK_assign:
-	case TK_addeq:
-	case TK_subeq:
-	case TK_muleq:
-	case TK_diveq:
+	if (tok_assigned_op(s->op) != TK_end) {
 		parse_next(p);
 		s->src = p->last->src;
 		s->async = parse_accept(p, TK_async);
 		s->value = parse_expr(p);
-		break;
-	case TK_semi:
-		if (s->target->kind == EX_call) {
-			s->kind = ST_call;
-			s->value = s->target;
-			break;
-		}
-		parse_error(p, s->target->src,
-		            "unused value; assign it, or name it with `let`");
-		break;
-	default:
+	} else if (!parse_is(p, TK_semi)) {
 		parse_error(p, p->tok->src, "expected a statement, but %s%s", parse_found(p),
 		            foreign_start(p, s->target));
-		break;
+	} else if (s->target->kind == EX_call) {
+		s->kind = ST_call;
+		s->value = s->target;
+	} else {
+		parse_error(p, s->target->src, "unused value; assign it, or name it with `let`");
 	}
 	parse_expect(p, TK_semi, "after the assignment");
 	return s;
@@ -273,6 +281,7 @@ parse_stmt(TileParser *p, Stmt **last)
 {
 	Stmt *s = parse_role_stmt(p);
 
+	s = s ? s : parse_unroll(p);
 	switch (s ? TK_end : p->tok->kind) {
 	case TK_end: s = s ? s : parse_assign(p); break;
 	case TK_let:

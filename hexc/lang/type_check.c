@@ -62,6 +62,7 @@ check_describe(const Lower *l, const LoweredValue *v)
 	case VK_bool: return v->i ? "true" : "false";
 	case VK_type: return arena_printf(l->arena, "the element type %s", dtype_info[v->i].name);
 	case VK_mbar: return "barriers";
+	case VK_array: return arena_printf(l->arena, "an array of %lld tiles", (long long)v->i);
 	case VK_val:
 	case VK_view: break;
 	}

@@ -58,6 +58,7 @@ use_expr(Uses *s, const Expr *e)
 	for (int i = 0; i < e->nslice; i++) {
 		use_expr(s, e->slice[i].at);
 		use_expr(s, e->slice[i].extent);
+		use_expr(s, e->slice[i].step);
 	}
 }
 
@@ -79,6 +80,7 @@ use_stmts(Uses *s, const Stmt *st)
 		if (to && to->kind != EX_name && to->kind != EX_tuple)
 			use_expr(s, to);
 		use_type(s, &st->type);
+		use_expr(s, st->count);
 		use_expr(s, st->value);
 		for (int i = 0; i < st->narg; i++)
 			use_expr(s, st->arg[i]);

@@ -382,6 +382,61 @@ outside_all(Bounds *b, Op *o, TileBounds *e, bool zeros)
 	}
 }
 
+/* A number in every element of type t. */
+static Val *
+numbers(Op *o, int64_t x, Type t)
+{
+	Val *v = op_new(o->parent, o, O_const, o->src, 0, NULL, 1, &t)->out[0];
+
+	if (dtype_is_float(t.dtype))
+		v->def->fimm = (double)x;
+	else
+		IMM_SET(v->def, value, x);
+	return v;
+}
+
+/* Bit d: a condition of e names dim d. */
+static unsigned
+dims_named(const TileBounds *e, int rank)
+{
+	unsigned dims = 0;
+
+	for (int d = 0; d < rank; d++)
+		dims |= (unsigned)(e->at[d] || e->from[d]) << d;
+	for (int i = 0; i < e->nmore; i++)
+		dims |= e->more[i].dims;
+	return dims;
+}
+
+/* What is assigned to a part of a tile is there as it was, and so are the tile's other elements. `part`: 1 + 2 * the
+ * dims that the part cuts. */
+void
+edge_select(Bounds *b, Op *o)
+{
+	const Type *t = &o->out[0]->type;
+	const TileBounds *x = edge_of(b, select_yes(o)), *y = edge_of(b, select_no(o));
+	Type cond = type_tile(D_bool, S_reg, t->rank, t->shape);
+	MaskCond c = { .dims = (unsigned)(IMM(o, part) >> 1) };
+	TileBounds e = { .zero = 0 };
+	Val *in[3] = { select_cond(o) };
+
+	if (!IMM(o, part)) {
+		edge_elt(b, o);
+		return;
+	}
+	if (!bounds_known(x) && !bounds_known(y))
+		return;
+	for (int i = 0; i < 2; i++) {
+		in[1 + i] = inside_tile(o, i ? y : x, t);
+		in[1 + i] = in[1 + i] ? in[1 + i] : numbers(o, 1, cond);
+		c.dims |= dims_named(i ? y : x, t->rank);
+	}
+	in[0] = op_new(o->parent, o, O_select, o->src, 3, in, 1, &cond)->out[0];
+	cond_set_tile(o, &c, in[0]);
+	cond_add(b, o, &e, t, c);
+	edge_set(b, o->out[0], &e);
+}
+
 /* Zero maps to zero, if the result type represents it: bits of zero bitcast to nf4 are not 0. */
 void
 edge_zero(Bounds *b, Op *o)
@@ -672,19 +727,6 @@ resolved(Bounds *b, Op *o, Val *x)
 		x->name = o->out[0]->name;
 	replace_after(b, o->out[0], x);
 	b->changed = true;
-}
-
-/* A number in every element of type t. */
-static Val *
-numbers(Op *o, int64_t x, Type t)
-{
-	Val *v = op_new(o->parent, o, O_const, o->src, 0, NULL, 1, &t)->out[0];
-
-	if (dtype_is_float(t.dtype))
-		v->def->fimm = (double)x;
-	else
-		IMM_SET(v->def, value, x);
-	return v;
 }
 
 static Val *

@@ -3,7 +3,8 @@
  * log2 and others split their argument by its bits, so the ops imply no bound if the argument is slightly
  * off: another exponent comes with another fraction. But these functions rise or fall, with a relative
  * error of at most some 2^-n. Between two arguments the result therefore lies between the results at both.
- * Both are computed by repeating the function's ops for each end of the interval. */
+ * Both are computed by repeating the function's ops for each end of the interval. A remainder rises by as
+ * much as its argument, unless it jumps in between; the results at both ends tell that. */
 #include "lib/error_bound/error_bound_internal.h"
 #include <math.h>
 #include <string.h>
@@ -38,24 +39,23 @@ again(Again *g, const Val *v)
 		in[i] = again(g, o->in[i]);
 		depends |= in[i] != bound_val(g->t, o->in[i]);
 	}
-	if (!depends)
+	if (!depends) {
+		g->failed |= g->t->err[v->id] != NULL;
 		return g->made[v->id] = was;
+	}
 	c = op_new(g->t->at, NULL, o->code, o->src, o->nin, in, 1, &was->type);
 	memcpy(c->imm, o->imm, sizeof c->imm);
 	c->fimm = o->fimm;
 	return g->made[v->id] = c->out[0];
 }
 
-/* Returns, in f64, the function at x, an f64 rounded to the argument's type; NULL if it depends on other
- * inexact values. */
+/* Returns, in f64, the function at x, of the argument's type; NULL if it depends on other inexact values. */
 static Val *
 value_at(Twin *t, const Site *s, Val *x)
 {
-	Again g = { .t = t, .x = select_no(s->o), .made = NEWN(t->a, Val *, t->from->nval + 1) };
-	Val *y;
+	Again g = { .t = t, .x = select_no(s->o), .made = NEWN(t->a, Val *, t->from->nval + 1), .to = x };
+	Val *y = again(&g, select_yes(s->o));
 
-	g.to = bound_opn(t, O_cast, 1, &x, s->r->type.dtype);
-	y = again(&g, select_yes(s->o));
 	return g.failed ? NULL : bound_f64(t, y);
 }
 
@@ -67,17 +67,27 @@ between(Twin *t, const Site *s, Val *ex, double error)
 	DType d = s->r->type.dtype;
 	Val *x = bound_f64(t, s->x[2]), *y = bound_f64(t, s->x[1]), *low, *high, *far, *top, *tiny;
 	Val *wide = ADD(ADD(ex, MUL(ABS(x), NUM(2 * bound_roundoff(d)))), NUM(bound_smallest(d, false)));
+	Val *from = SUB(x, wide), *to = ADD(x, wide), *got;
 
-	low = value_at(t, s, SUB(x, wide));
-	high = value_at(t, s, ADD(x, wide));
+	from = bound_opn(t, O_cast, 1, &from, d);
+	to = bound_opn(t, O_cast, 1, &to, d);
+	low = value_at(t, s, from);
+	high = value_at(t, s, to);
 	if (!low || !high)
 		return NUM(INFINITY);
+	got = SUB(high, low);
 	top = MAX(MAX(ABS(low), ABS(high)), ABS(y));
 	far = MAX(ABS(SUB(high, y)), ABS(SUB(y, low)));
 	tiny = NUM(4 * bound_smallest(d, false));
 	far = ADD(far, ADD(MUL(top, NUM(4.01 * error)), tiny));
 	high = ADD(low, high); /* NaN if either is */
 	far = bound_where(t, bound_cmp(t, O_eq, high, high), far, NUM(INFINITY));
+	if (IMM(s->o, known) == KNOWN_REMAINDER) {
+		Val *rise = SUB(bound_f64(t, to), bound_f64(t, from)), *lost = SUB(rise, got);
+
+		/* of k jumps by y: at least k / (k + 2) of the rise, since results differ by at most 2 y */
+		far = bound_where(t, bound_cmp(t, O_lt, lost, MUL(rise, NUM(0.25))), far, NUM(INFINITY));
+	}
 	if (IMM(s->o, known) == KNOWN_POSITIVE)
 		far = bound_where(t, bound_cmp(t, O_lt, NUM(0), SUB(x, wide)), far, NUM(INFINITY));
 	return far;
@@ -87,7 +97,7 @@ Val *
 bound_known(Twin *t, const Site *s)
 {
 	Val *ex = s->e[2], *e = s->e[1], *y;
-	double error = ldexp(1, -(int)IMM(s->o, error));
+	double error = IMM(s->o, error) ? ldexp(1, -(int)IMM(s->o, error)) : 0;
 
 	if (!ex || !e)
 		return e;

@@ -10,9 +10,9 @@ import re
 import sys
 
 IN_PLACE = {'roles', 'await', 'arrive', 'producer', 'consumer', 'copy', 'store', 'dots', 'stores', 'warps', 'teams',
-            'registers', 'layout', 'packed', 'mbarrier', 'reshape'}
+            'registers', 'layout', 'packed', 'mbarrier', 'reshape', 'unroll'}
 TOKEN = re.compile(r'(?P<Comment>//.*)|(?P<String>"[^"]*")|(?P<Number>0[xX][\da-fA-F_]+|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][-+]?\d+)?)'
-                   r'|(?P<Name>[A-Za-z_]\w*)|(?P<Operator>:\+|\.\.|[-+*/]=|<<|>>|&&|\|\||[<>=!]=|[-+*/%&|^!~<>=])|(?P<Other>\S)')
+                   r'|(?P<Name>[A-Za-z_]\w*)|(?P<Operator>:\+|\.\.|[-+*/%&|^]=|<<=?|>>=?|&&|\|\||[<>=!]=|[-+*/%&|^!~<>=])|(?P<Other>\S)')
 SCOPES = {'comment.line.double-slash': 'Comment', 'string.quoted.double': 'String', 'constant.numeric': 'Number',
           'constant.numeric.hex': 'Number', 'keyword.operator': 'Operator', 'variable.other.member': 'Member',
           'keyword.control': 'Control', 'keyword.declaration': 'Declaration', 'storage.modifier': 'Modifier',
@@ -33,6 +33,8 @@ def place(text, before, after):
     operand = re.match(r'[\w(]', after)
     if text == 'roles' and after == '{' or text in ('await', 'arrive') and re.match(r'[A-Za-z_]', after):
         return 'Control'
+    if text == 'unroll' and after == 'for':
+        return 'Control'
     if text in ('producer', 'consumer') and after in ('{', 'warps', 'teams', 'registers'):
         return 'Control'
     if text in ('copy', 'store') and before == 'async' or text in ('dots', 'stores') and before == 'wait':
@@ -49,7 +51,7 @@ def name(text, before, after, own, terminals, dtypes):
         return 'Name'
     if text in dtypes:
         return 'Type'
-    if text in ('block', 'inf', 'true', 'false'):
+    if text in ('block', 'inf', 'newaxis', 'true', 'false'):
         return 'Constant'
     if text in terminals:
         if text in 'kernel fn assume const tune default let var static_assert'.split():

@@ -113,6 +113,7 @@ mutate(const Corpus *c, Rng *r, Buf *b)
 		                             "inf", "true",
 		                             "i4", "u4", "f16", "bool", "i64", "T", "block.x", "WARPS", ":+",
 		                             "..", "(", ")", "[", "]", "{", "}", ":", ",", ";", "=", "+=",
+		                             "%=", "<<=", "newaxis", "unroll",
 		                             "%", "/", "&&", "<<", "!", "-", "~", "register", "shared", "let",
 		                             "var", "if", "else", "for", "pipeline", "grid", "dot", "mean",
 		                             "where", "reshape", "iota", "\xff", "\xc3", "/*", "//", "\n" };
