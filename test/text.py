@@ -15,7 +15,7 @@
 An edit is a line and an action. `copy#1` is the second line of op copy, `copy#*` each, /regex/#1 the second line that
 matches. Actions: s/regex/text/; d deletes the line; < OP and > OP insert a line before or after it; ^ LINE moves it
 before another one; + NAME adds 1 to an immediate. Every edit must change the text. Without a message, BAD and EACH
-accept any message of a validator or of the verifier. A line `// DEF NAME: text` defines %{NAME} for the lines after it.
+accept any message of a validator or of the verifier. A line `// DEF NAME: text` defines %{NAME}; the last one counts.
 
 A line `//--- NAME` starts a case. Each case is a test of its own: its text replaces the line @ of the text before the
 first case, or follows that text (a line @ in the case separates the text for a second @). Comments there are for every
@@ -154,16 +154,13 @@ def edited(ir, text, nth):
 class Case:
     def __init__(self, name, text, scratch):
         self.name, self.scratch, self.message = name, scratch, ""
-        self.file = os.path.join(scratch, os.path.basename(name).replace(" ", "_"))
+        self.file = os.path.join(scratch, re.sub(r"[^\w.]+", "_", os.path.basename(name)))
         with open(self.file, "w") as f:
             f.write(LINE.sub(lambda m: m[0] if m[1] not in COMMANDS and not m[2] else "//", text))
-        self.lines, names = [], {}
-        for m in LINE.finditer(text):
-            line = re.sub(r"%\{(\w+)\}", lambda name: names[name[1]], m[5])
-            if m[1] == "DEF":
-                names[m[4]] = line
-            else:
-                self.lines.append((m[1], m[2] or "", m[3], m[4], line))
+        names = {m[4]: m[5] for m in LINE.finditer(text) if m[1] == "DEF"}
+        for _ in range(3):
+            text = re.sub(r"%\{(\w+)\}", lambda name: names[name[1]], text)
+        self.lines = [(m[1], m[2] or "", m[3], m[4], m[5]) for m in LINE.finditer(text)]
 
     def run(self, command):
         for name, path in (("%s", self.file), ("%i", self.scratch + "/from.ir"), ("%t", self.scratch + "/scratch")):
