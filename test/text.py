@@ -5,7 +5,7 @@
 // RUN=1 NAME: ...                     expects exit status 1, and checks lines NAME instead of CHECK; no lines, no output
 // CHECK: text {{regex}} [[x:regex]]   the output has this, after what the previous line matched; [[x]] refers back
 // CHECK-NEXT: CHECK-NOT: CHECK-DAG:   on the next line; not before the next match; in any order
-// CHECK-COUNT-2:                      exactly so often in the rest of the output, line by line
+// CHECK-COUNT-2: PATTERN              in exactly so many lines of the rest; a word alone counts ops
 // FROM: hexc ..                       prints IR, from which all edits of the case start
 // TO: hexc ir %i --passes validate    accepts that IR, and judges each edited copy of it
 // BAD: EDIT; EDIT :: message          TO fails, and its first error contains the message; "..." repeats the last one
@@ -16,10 +16,14 @@ An edit is a line and an action. `copy#1` is the second line of op copy, `copy#*
 matches. Actions: s/regex/text/; d deletes the line; < OP and > OP insert a line before or after it; ^ LINE moves it
 before another one; + NAME adds 1 to an immediate. Every edit must change the text. Without a message, BAD and EACH
 accept any message of a validator or of the verifier. A line `// DEF NAME: text` defines %{NAME}; the last one counts.
+%{PARSED} and %{INFERRED} write the program's IR after that pass to %t, with the command line's %{OPTIONS}.
+
+A line `//- TEXT :: CHECK :: 2 x CHECK :: ! CHECK` is a case, too: TEXT (with ; for line ends in IR), and what the
+output of RUN has in this order, in how many lines, and has not. A line of comment that ends in \\ goes on in the next.
 
 A line `//--- NAME` starts a case. Each case is a test of its own: its text replaces the line @ of the text before the
 first case, or follows that text (a line @ in the case separates the text for a second @). Comments there are for every
-case. A file without RUN or FROM is no test. -v prints the IR of FROM and all errors.
+case. A file without RUN or FROM is no test. -v prints commands and errors.
 """
 import glob
 import os
@@ -28,8 +32,10 @@ import subprocess
 import sys
 import tempfile
 
-HEXC = os.path.abspath(os.environ.get("HEXC", "build/hexc"))
+ENV = os.environ | {"PATH": os.path.abspath(os.path.dirname(os.environ.get("HEXC", "build/hexc"))) + ":" + os.environ["PATH"]}
 LINE = re.compile(r"^\s*// ([A-Z][A-Z0-9_]*)(-[A-Z]+(?:-\d+)?)?(?:=(\d+))?(?: ([A-Z][A-Z0-9_]*))?: ?(.*)$", re.M)
+DUMPED = "hexc --emit-ptx %s %{OPTIONS} --stop PASS --dump PASS 2>&1 | sed -n '/^kernel/,/^}/p' >%t"
+BUILT_IN = {"PARSED": DUMPED.replace("PASS", "parse"), "INFERRED": DUMPED.replace("PASS", "infer"), "OPTIONS": ""}
 COMMANDS = ("RUN", "FROM", "TO", "BAD", "GOOD", "EACH")
 verbose = False
 
@@ -69,7 +75,9 @@ def check(lines, output):
             absent.append(want)
             continue
         if kind and kind.startswith("-COUNT-"):
-            n = sum(bool(pattern(want, known).search(one)) for one in text[at:].split("\n"))
+            rest = text[at:].split("\n")
+            n = ([op_of(one) for one in rest].count(want) if re.fullmatch(r"\w+", want) else
+                 sum(bool(pattern(want, known).search(one)) for one in rest))
             if n != int(kind[7:]):
                 raise Failure(f"'{want}' is in {n} lines\n{output}")
             continue
@@ -157,7 +165,8 @@ class Case:
         self.file = os.path.join(scratch, re.sub(r"[^\w.]+", "_", os.path.basename(name)))
         with open(self.file, "w") as f:
             f.write(LINE.sub(lambda m: m[0] if m[1] not in COMMANDS and not m[2] else "//", text))
-        names = {m[4]: m[5] for m in LINE.finditer(text) if m[1] == "DEF"}
+        names = BUILT_IN | {m[4]: m[5] for m in LINE.finditer(text) if m[1] == "DEF"}
+        text = re.sub(r" \\\n\s*// ?", " ", text)
         for _ in range(3):
             text = re.sub(r"%\{(\w+)\}", lambda name: names[name[1]], text)
         self.lines = [(m[1], m[2] or "", m[3], m[4], m[5]) for m in LINE.finditer(text)]
@@ -165,9 +174,8 @@ class Case:
     def run(self, command):
         for name, path in (("%s", self.file), ("%i", self.scratch + "/from.ir"), ("%t", self.scratch + "/scratch")):
             command = command.replace(name, path)
-        command = re.sub(r"(^|[|;&(] *)hexc ", lambda m: f"{m[1]}'{HEXC}' ", command)
         p = subprocess.run(command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                           stderr=subprocess.STDOUT, errors="replace", env=dict(os.environ, TMPDIR=self.scratch))
+                           stderr=subprocess.STDOUT, errors="replace", env=ENV | {"TMPDIR": self.scratch})
         return p.returncode, p.stdout
 
     def judge(self, ir, to):
@@ -230,9 +238,21 @@ class Case:
                 self.edit(word, number, text, ir, to)
 
 
+def row_case(path, row):
+    """The text of a case for TEXT :: CHECK :: .."""
+    text, *checks = row.replace("\\\n// ", "").split(" :: ")
+    lines = re.sub(r"; *", "\n", text) + "\n" if path.endswith(".ir") else text + "\n"
+    for one in checks:
+        count = re.match(r"(\d+) x (.*)", one)
+        lines += (f"// CHECK-COUNT-{count[1]}: {count[2]}\n" if count else f"// CHECK-NOT: {one[2:]}\n" if one[:2] == "! "
+                  else f"// CHECK: {one}\n")
+    return f"//--- {text}\n{lines}"
+
+
 def cases(path):
     with open(path) as f:
-        parts = re.split(r"^//--- ?(.*)\n", f.read(), flags=re.M)
+        text = re.sub(r"^//- ((?:.*\\\n)*.*)\n", lambda m: row_case(path, m[1]), f.read(), flags=re.M)
+        parts = re.split(r"^//--- ?(.*)\n", text, flags=re.M)
     if len(parts) == 1:
         yield path, parts[0]
     for name, text in zip(parts[1::2], parts[2::2]):
