@@ -163,12 +163,12 @@ class Case:
     def __init__(self, name, text, scratch):
         self.name, self.scratch, self.message = name, scratch, ""
         self.file = os.path.join(scratch, re.sub(r"[^\w.]+", "_", os.path.basename(name)))
-        with open(self.file, "w") as f:
-            f.write(LINE.sub(lambda m: m[0] if m[1] not in COMMANDS and not m[2] else "//", text))
         names = BUILT_IN | {m[4]: m[5] for m in LINE.finditer(text) if m[1] == "DEF"}
         text = re.sub(r" \\\n\s*// ?", " ", text)
         for _ in range(3):
             text = re.sub(r"%\{(\w+)\}", lambda name: names[name[1]], text)
+        with open(self.file, "w") as f:
+            f.write(LINE.sub(lambda m: m[0] if m[1] not in COMMANDS and not m[2] else "//", text))
         self.lines = [(m[1], m[2] or "", m[3], m[4], m[5]) for m in LINE.finditer(text)]
 
     def run(self, command):
