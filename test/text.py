@@ -36,7 +36,7 @@ ENV = os.environ | {"PATH": os.path.abspath(os.path.dirname(os.environ.get("HEXC
 LINE = re.compile(r"^\s*// ([A-Z][A-Z0-9_]*)(-[A-Z]+(?:-\d+)?)?(?:=(\d+))?(?: ([A-Z][A-Z0-9_]*))?: ?(.*)$", re.M)
 DUMPED = "hexc --emit-ptx %s %{OPTIONS} --stop PASS --dump PASS 2>&1 | sed -n '/^kernel/,/^}/p' >%t"
 BUILT_IN = {"PARSED": DUMPED.replace("PASS", "parse"), "INFERRED": DUMPED.replace("PASS", "infer"), "OPTIONS": ""}
-COMMANDS = ("RUN", "FROM", "TO", "BAD", "GOOD", "EACH")
+COMMANDS = ("RUN", "FROM", "TO", "BAD", "GOOD", "EACH", "DEF")
 verbose = False
 
 
@@ -163,8 +163,8 @@ class Case:
     def __init__(self, name, text, scratch):
         self.name, self.scratch, self.message = name, scratch, ""
         self.file = os.path.join(scratch, re.sub(r"[^\w.]+", "_", os.path.basename(name)))
-        names = BUILT_IN | {m[4]: m[5] for m in LINE.finditer(text) if m[1] == "DEF"}
         text = re.sub(r" \\\n\s*// ?", " ", text)
+        names = BUILT_IN | {m[4]: m[5] for m in LINE.finditer(text) if m[1] == "DEF"}
         for _ in range(3):
             text = re.sub(r"%\{(\w+)\}", lambda name: names[name[1]], text)
         with open(self.file, "w") as f:
@@ -210,7 +210,7 @@ class Case:
     def test(self):
         ir = to = None
         for word, kind, number, prefix, text in sorted(self.lines, key=lambda line: (line[0] != "FROM", line[0] != "TO")):
-            if kind or word not in COMMANDS:
+            if kind or word not in COMMANDS[:-1]:
                 continue
             if verbose:
                 print(f"  {word}: {text}")
