@@ -1,5 +1,5 @@
-/* test_warp_role.c - tests which roles execute an op, and which registers the verifier lets roles have: fields of the
- * kernel. roles.ir and mma_*.ir have what the verifier says of ops. */
+/* test_warp_role.c - tests warp roles: the verifier's diagnostics for each op, and for all together; which
+ * roles execute an op. */
 #include "test/ir/util_unit.h"
 #include "hexc/ir/verify/verify.h"
 #include <string.h>
@@ -60,6 +60,133 @@ TEST(whole)
 	ck_assert_str_eq(ir_text(u, kernel_copy(k)), text);
 }
 
+/* Between the wait for the stage and its release. */
+static const struct {
+	const char *middle, *say;
+} flight[] = {
+	{ "%31 = cast %30 : reg f16[64, 64]", "asynchronous MMA in flight" },
+	{ "wgmma_wait pending 1\n%31 = cast %30 : reg f16[64, 64]", "asynchronous MMA in flight" },
+	{ "%31 = wgmma %17, %18, %20 transposed 2 : reg f32[64, 64]\nwgmma_wait\n%32 = cast %31 : reg "
+	  "f16[64, 64]",
+	  "asynchronous MMA in flight" },
+	{ "%31 = if %19 : reg f32[64, 64] { yield %30 } else { yield %20 } %32 = neg %31 : reg f32[64, 64]",
+	  "asynchronous MMA in flight" },
+	{ "if %19 { wgmma_wait\nyield } else { yield } %31 = neg %30 : reg f32[64, 64]",
+	  "asynchronous MMA in flight" },
+	{ "%31 = for %15, %14, %5, %30 : reg f32[64, 64] { (%32 : i64, %33 : reg f32[64, 64]) "
+	  "%34 = neg %33 : reg f32[64, 64] yield %34 }",
+	  "asynchronous MMA in flight" },
+	{ "wgmma_wait\n%31 = for %15, %14, %5, %30 : reg f32[64, 64] { (%32 : i64, %33 : reg f32[64, 64]) "
+	  "%34 = neg %33 : reg f32[64, 64] %35 = wgmma %17, %18, %34 transposed 2 : reg f32[64, 64]\n"
+	  "wgmma_commit\nyield %35 }",
+	  "asynchronous MMA in flight" },
+	/* its registers would be copied: it is read again, or changes places with another */
+	{ "%31 = wgmma %17, %18, %30 transposed 2 : reg f32[64, 64]\nwgmma_commit\nwgmma_wait\n"
+	  "%32 = add %31, %30 : reg f32[64, 64]",
+	  "the result of an asynchronous MMA in flight changes its registers, or is read again later; "
+	  "missing wait" },
+	{ "%31, %32 = for %15, %14, %5, %20, %20 : reg f32[64, 64], reg f32[64, 64] "
+	  "{ (%33 : i64, %34 : reg f32[64, 64], %35 : reg f32[64, 64]) "
+	  "%36 = wgmma %17, %18, %34 transposed 2 : reg f32[64, 64]\nwgmma_commit\nyield %35, %36 } "
+	  "wgmma_wait",
+	  "the result of an asynchronous MMA in flight changes its registers, or is read again later; "
+	  "missing wait" },
+	{ "mbarrier_arrive %13, %15", "releases a stage that an asynchronous MMA in flight reads; missing "
+	                              "wait before it" },
+	{ "wgmma_wait pending 1\nif %19 { mbarrier_arrive %13, %15 yield } else { yield } wgmma_wait",
+	  "releases a stage that an asynchronous MMA in flight reads; missing wait before it" },
+};
+
+TEST_EACH(what_is_under_way_is_not_read, COUNT_OF(flight))
+{
+	says(read_roles(producer, consumer(flight[_i].middle)), flight[_i].say);
+}
+
+static const char *const covered[] = {
+	"wgmma_wait\n%31 = neg %30 : reg f32[64, 64]",
+	"%31 = wgmma %17, %18, %30, %19 transposed 2 : reg f32[64, 64]\nwgmma_commit\nwgmma_wait\n"
+	"%32 = neg %31 : reg f32[64, 64]",
+	"%31 = wgmma %17, %18, %20 transposed 2 : reg f32[64, 64]\nwgmma_commit\nwgmma_wait pending 1\n"
+	"%32 = neg %30 : reg f32[64, 64] wgmma_wait",
+	"if %19 { wgmma_wait\nyield } else { wgmma_wait\nyield } %31 = neg %30 : reg f32[64, 64]",
+	"%31 = if %19 : reg f32[64, 64] { %32 = wgmma %17, %18, %20 transposed 2 : reg f32[64, 64]\nyield "
+	"%32 } "
+	"else { %33 = wgmma %17, %18, %30 transposed 2 : reg f32[64, 64]\nyield %33 } "
+	"wgmma_commit\nwgmma_wait\n%34 = neg %31 : reg f32[64, 64]",
+	"%31 = for %15, %14, %5, %30 : reg f32[64, 64] { (%32 : i64, %33 : reg f32[64, 64]) "
+	"%34 = wgmma %17, %18, %33 transposed 2 : reg f32[64, 64]\nwgmma_commit\nwgmma_wait pending 1 "
+	"yield %34 } "
+	"wgmma_wait\n%35 = neg %31 : reg f32[64, 64]",
+};
+
+TEST_EACH(what_was_waited_for_is_read, COUNT_OF(covered))
+{
+	Kernel *k = read_roles(producer, consumer(covered[_i]));
+
+	ck_assert_msg(kernel_verify(k, "test"), "%s: %s", covered[_i], ir_diags(u));
+}
+
+static const struct {
+	const char *first, *second, *say;
+} bad[] = {
+	{ "%30 = const value 0.0 : reg f16[64] yield", "yield",
+	  "a register tile other than indices in the producer role" },
+	{ "mbarrier_wait %12, %15, %15 yield", "yield", "mbarrier is awaited, but has no arrive" },
+	{ "mbarrier_wait %12, %15, %15 mbarrier_arrive %12, %15 yield", "yield",
+	  "one role both arrives at and awaits this mbarrier" },
+	{ "copy %16, %17, %12, %15 async 2 yield", "mbarrier_wait %12, %15, %15 yield",
+	  "mbarrier is awaited, but has no arrive" },
+	{ "copy %16, %17, %12, %15 async 2 mbarrier_arrive %12, %15 expect 1 yield", "yield",
+	  "mbarrier tracks copies, but is never awaited" },
+	{ "copy %16, %17, %12, %15 async 2 mbarrier_arrive %12, %15 yield",
+	  "mbarrier_wait %12, %15, %15 yield",
+	  "no `arrive` at `an mbarrier` expects this copy" },
+	{ "copy %16, %17, %12, %15 async 2 mbarrier_arrive %12, %5 expect 1 yield",
+	  "mbarrier_wait %12, %15, %15 "
+	                                                                        "yield",
+	  "no `arrive` at `an mbarrier` expects this copy" },
+	{ "if %19 { copy %16, %17, %12, %15 async 2 yield } else { yield } mbarrier_arrive %12, %15 expect 1 "
+	  "yield",
+	  "mbarrier_wait %12, %15, %15 yield", "no `arrive` at `an mbarrier` expects this copy" },
+	{ "%30 = consumer_group_id : i64 yield", "yield", "not in the region of the consumer groups" },
+	{ "yield %15", "yield", "yields values" },
+	{ "%30 = mbarrier offset -1 arrivals 1 : shared u64[2] yield", "yield",
+	  "not at the top level of the body" },
+	{ "roles { yield } else { yield } yield", "yield", "not the last op of the body" },
+	{ "mbarrier_arrive %10, %15 yield", "yield", "not an mbarrier" },
+	{ "mbarrier_arrive %12, %19 yield", "yield", "the slot is not an i64 scalar" },
+	{ "mbarrier_arrive %12, %15 expect 2 yield", "yield", "imm[0] must be 0 or 1" },
+	{ "mbarrier_wait %12, %15, %19 yield", "yield", "the phase is not an i64 scalar" },
+	{ "copy %16, %17 async 2 yield", "yield", "expected two tiles, and an mbarrier with its slot if "
+	                                          "there is one" },
+	{ "copy %16, %17, %12, %15 async 1 yield", "yield",
+	  "expected two tiles, and an mbarrier with its slot if there is one" },
+	{ "copy %16, %17 async 3 yield", "yield", "does not copy to" },
+	{ "copy %17, %16 async 3 yield", "yield", "not an out or inout parameter" },
+	{ "copy %16, %17 async 1 multicast 1 yield", "yield",
+	  "invalid cluster axis, or no mbarrier in each of its blocks" },
+	{ "yield", "%30 = wgmma %17, %18, %20 : reg f32[64, 64] yield", NULL },
+	{ "yield", "%30 = wgmma %17, %18, %20 transposed 4 : reg f32[64, 64] yield",
+	  "invalid operand index" },
+	{ "yield", "%30 = wgmma %20, %20, %20 : reg f32[64, 64] yield",
+	  "operands must be matrices in shared memory, or one of them in registers" },
+	{ "yield", "%30 = wgmma %17, %18, %20, %15 : reg f32[64, 64] yield", "not a bool scalar" },
+	{ "yield", "%30 = wgmma %17, %18, %20 : reg f32[64, 32] yield", "result and accumulator differ" },
+	{ "fence_proxy_async yield", "yield", "neither shared nor global" },
+	{ "%30 = load %12 : reg u64[2] yield", "yield", "mbarriers cannot be read" },
+	{ "%30 = view %12, %15 : shared u64[1] yield", "yield", "barriers" },
+};
+
+TEST_EACH(bad_is_named, COUNT_OF(bad))
+{
+	Kernel *k = read_roles(bad[_i].first, bad[_i].second);
+
+	if (bad[_i].say)
+		says(k, bad[_i].say);
+	else
+		ck_assert_msg(kernel_verify(k, "test"), "%s", ir_diags(u));
+}
+
 TEST(what_the_kernel_says_of_roles)
 {
 	Kernel *k = read_roles("yield", "yield");
@@ -86,6 +213,26 @@ TEST(registers_of_roles)
 		ck_assert_msg(kernel_verify(k, "test") == row[i].ok, "%d, %d", (int)row[i].producer,
 		              (int)row[i].consumer);
 	}
+}
+
+TEST(only_what_is_pure_in_front)
+{
+	const char *body = arena_printf(u->arena, "%scopy %%16, %%17\n"
+	                                          "roles { yield } else { yield }\n", front);
+	Kernel *k = ir_read(u, ir_wrap(u, body));
+
+	k->producer_warps = 4;
+	says(k, "copy with side effects before `roles`");
+}
+
+static const char *const outside[] = { "mbarrier_wait %12, %15, %15", "mbarrier_arrive %12, %15",
+	                               "copy %16, %17, %12, %15 async 2" };
+
+TEST_EACH(barriers_are_between_roles, COUNT_OF(outside))
+{
+	Kernel *k = ir_read(u, ir_wrap(u, arena_printf(u->arena, "%s%s\n", front, outside[_i])));
+
+	says(k, "not in a role; mbarriers synchronize roles");
 }
 
 TEST(who_runs_what)
