@@ -240,7 +240,8 @@ class Case:
 
 def row_case(path, row):
     """The text of a case for TEXT :: CHECK :: .."""
-    text, *checks = row.replace("\\\n// ", "").split(" :: ")
+    text, *checks = (" " + row.replace("\\\n// ", "")).split(" :: ")
+    text = text.strip()
     lines = re.sub(r"; *", "\n", text) + "\n" if path.endswith(".ir") else text + "\n"
     for one in checks:
         count = re.match(r"(\d+) x (.*)", one)
