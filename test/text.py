@@ -217,7 +217,7 @@ class Case:
             if word == "RUN":
                 status, out = self.run(text)
                 if status != int(number or 0):
-                    raise Failure(f"{text}: exit status {status}\n{out}")
+                    raise Failure(f"exit status {status}: {text}\n{out}")
                 wanted = [(k, t) for w, k, _, _, t in self.lines if w == (prefix or "CHECK")]
                 if not wanted and out:
                     raise Failure(f"{text}: no line {prefix or 'CHECK'} for this output\n{out}")
@@ -226,7 +226,7 @@ class Case:
                 status, out = self.run(text)
                 found = re.search(r"^kernel .*?^}\n", out, re.M | re.S)
                 if status or not found:
-                    raise Failure(f"{text}: exit status {status}\n{out}")
+                    raise Failure(f"exit status {status}: {text}\n{out}")
                 ir, to = found[0], None
                 with open(self.scratch + "/from.ir", "w") as f:
                     f.write(ir)
