@@ -16,10 +16,12 @@ An edit is a line and an action. `copy#1` is the second line of op copy, `copy#*
 matches. Actions: s/regex/text/; d deletes the line; < OP and > OP insert a line before or after it; ^ LINE moves it
 before another one; + NAME adds 1 to an immediate. Every edit must change the text. Without a message, BAD and EACH
 accept any message of a validator or of the verifier. A line `// DEF NAME: text` defines %{NAME}; the last one counts.
-%{PARSED} and %{INFERRED} write the program's IR after that pass to %t, with the command line's %{OPTIONS}.
+%{PARSED} and %{INFERRED} write the program's IR after that pass to %t, with the command line's %{OPTIONS};
+%{CANDIDATES} proves all candidates, and writes their IR to %t.0, %t.1, ..
 
 A line `//- TEXT :: CHECK :: 2 x CHECK :: ! CHECK` is a case, too: TEXT (with ; for line ends in IR), and what the
 output of RUN has in this order, in how many lines, and has not. A line of comment that ends in \\ goes on in the next.
+TEXT like NAME=text; NAME=text defines these.
 
 A line `//--- NAME` starts a case. Each case is a test of its own: its text replaces the line @ of the text before the
 first case, or follows that text (a line @ in the case separates the text for a second @). Comments there are for every
@@ -35,7 +37,9 @@ import tempfile
 ENV = os.environ | {"PATH": os.path.abspath(os.path.dirname(os.environ.get("HEXC", "build/hexc"))) + ":" + os.environ["PATH"]}
 LINE = re.compile(r"^\s*// ([A-Z][A-Z0-9_]*)(-[A-Z]+(?:-\d+)?)?(?:=(\d+))?(?: ([A-Z][A-Z0-9_]*))?: ?(.*)$", re.M)
 DUMPED = "hexc --emit-ptx %s %{OPTIONS} --stop PASS --dump PASS 2>&1 | sed -n '/^kernel/,/^}/p' >%t"
-BUILT_IN = {"PARSED": DUMPED.replace("PASS", "parse"), "INFERRED": DUMPED.replace("PASS", "infer"), "OPTIONS": ""}
+BUILT_IN = {"PARSED": DUMPED.replace("PASS", "parse"), "INFERRED": DUMPED.replace("PASS", "infer"), "OPTIONS": "",
+            "CANDIDATES": "n=$(hexc candidates %s %{OPTIONS} | grep -c cycles); while [ $((n -= 1)) -ge 0 ]; do hexc --emit-ptx %s "
+                          "%{OPTIONS} --candidate $n --prove --dump infer -o /dev/null 2>%t.$n || { cat %t.$n; exit 1; }; done"}
 COMMANDS = ("RUN", "FROM", "TO", "BAD", "GOOD", "EACH", "DEF")
 verbose = False
 
@@ -243,6 +247,8 @@ def row_case(path, row):
     text, *checks = (" " + row.replace("\\\n// ", "")).split(" :: ")
     text = text.strip()
     lines = re.sub(r"; *", "\n", text) + "\n" if path.endswith(".ir") else text + "\n"
+    if re.match(r"[A-Z]\w*=", text):
+        lines = re.sub(r"([A-Z]\w*)=([^;]*)(?:; *)?", r"// DEF \1: \2\n", text)
     for one in checks:
         count = re.match(r"(\d+) x (.*)", one)
         lines += (f"// CHECK-COUNT-{count[1]}: {count[2]}\n" if count else f"// CHECK-NOT: {one[2:]}\n" if one[:2] == "! "
