@@ -19,8 +19,8 @@ accept any message of a validator or of the verifier. A line `// DEF NAME: text`
 %{PARSED} and %{INFERRED} write the program's IR after that pass to %t, with the command line's %{OPTIONS};
 %{CANDIDATES} proves all candidates, and writes their IR to %t.0, %t.1, ..
 
-A line `//- TEXT :: CHECK :: 2 x CHECK :: ! CHECK` is a case, too: TEXT (with ; for line ends in IR), and what the
-output of RUN has in this order, in how many lines, and has not. A line of comment that ends in \\ goes on in the next.
+A line `//- TEXT :: CHECK :: 2 x CHECK :: ! CHECK :: & CHECK` is a case, too: TEXT (with ; for line ends in IR), and what the
+output of RUN has in this order, in how many lines, has not, and has in any order. A line of comment that ends in \\ goes on in the next.
 TEXT like NAME=text; NAME=text defines these.
 
 A line `//--- NAME` starts a case. Each case is a test of its own: its text replaces the line @ of the text before the
@@ -252,7 +252,7 @@ def row_case(path, row):
     for one in checks:
         count = re.match(r"(\d+) x (.*)", one)
         lines += (f"// CHECK-COUNT-{count[1]}: {count[2]}\n" if count else f"// CHECK-NOT: {one[2:]}\n" if one[:2] == "! "
-                  else f"// CHECK: {one}\n")
+                  else f"// CHECK-DAG: {one[2:]}\n" if one[:2] == "& " else f"// CHECK: {one}\n")
     return f"//--- {text}\n{lines}"
 
 
