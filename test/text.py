@@ -21,7 +21,7 @@ accept any message of a validator or of the verifier. A line `// DEF NAME: text`
 
 A line `//- TEXT :: CHECK :: 2 x CHECK :: ! CHECK :: & CHECK` is a case, too: TEXT (with ; for line ends in IR), and what the
 output of RUN has in this order, in how many lines, has not, and has in any order. A line of comment that ends in \\ goes on in the next.
-TEXT like NAME=text; NAME=text defines these.
+TEXT like NAME=text; NAME=text (or ;;, if a text has semicolons) defines these.
 
 A line `//--- NAME` starts a case. Each case is a test of its own: its text replaces the line @ of the text before the
 first case, or follows that text (a line @ in the case separates the text for a second @). Comments there are for every
@@ -248,7 +248,8 @@ def row_case(path, row):
     text = text.strip()
     lines = re.sub(r"; *", "\n", text) + "\n" if path.endswith(".ir") else text + "\n"
     if re.match(r"[A-Z]\w*=", text):
-        lines = re.sub(r"([A-Z]\w*)=([^;]*)(?:; *)?", r"// DEF \1: \2\n", text)
+        defs = re.split(r" ;; " if ";;" in text else r"; *", text)
+        lines = "".join(re.sub(r"^(\w+)=(.*)", r"// DEF \1: \2\n", one) for one in defs)
     for one in checks:
         count = re.match(r"(\d+) x (.*)", one)
         lines += (f"// CHECK-COUNT-{count[1]}: {count[2]}\n" if count else f"// CHECK-NOT: {one[2:]}\n" if one[:2] == "! "
