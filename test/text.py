@@ -166,7 +166,7 @@ def edited(ir, text, nth):
 class Case:
     def __init__(self, name, text, scratch):
         self.name, self.scratch, self.message = name, scratch, ""
-        self.file = os.path.join(scratch, re.sub(r"[^\w.]+", "_", os.path.basename(name)))
+        self.file = scratch + ("/program.ir" if name.split(" ")[0].endswith(".ir") else "/program.hexc")
         text = re.sub(r" \\\n\s*// ?", " ", text)
         names = BUILT_IN | {m[4]: m[5] for m in LINE.finditer(text) if m[1] == "DEF"}
         for _ in range(3):
