@@ -16,6 +16,7 @@ An edit is a line and an action. `copy#1` is the second line of op copy, `copy#*
 matches. Actions: s/regex/text/; d deletes the line; < OP and > OP insert a line before or after it; ^ LINE moves it
 before another one; + NAME adds 1 to an immediate. Every edit must change the text. Without a message, BAD and EACH
 accept any message of a validator or of the verifier. A line `// DEF NAME: text` defines %{NAME}; the last one counts.
+%{=2 * (M + N) // 8} is a number that is computed from such names.
 %{PARSED} and %{INFERRED} write the program's IR after that pass to %t, with the command line's %{OPTIONS};
 %{CANDIDATES} proves all candidates, and writes their IR to %t.0, %t.1, ..
 
@@ -171,6 +172,7 @@ class Case:
         names = BUILT_IN | {m[4]: m[5] for m in LINE.finditer(text) if m[1] == "DEF"}
         for _ in range(3):
             text = re.sub(r"%\{(\w+)\}", lambda name: names[name[1]], text)
+        text = re.sub(r"%\{=([^}]*)\}", lambda m: str(eval(re.sub("[A-Z]\\w*", lambda n: names[n[0]], m[1]))), text)
         with open(self.file, "w") as f:
             f.write(LINE.sub(lambda m: m[0] if m[1] not in COMMANDS and not m[2] else "//", text))
         self.lines = [(m[1], m[2] or "", m[3], m[4], m[5]) for m in LINE.finditer(text)]
