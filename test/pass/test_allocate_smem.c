@@ -1,5 +1,5 @@
 /* test_allocate_smem.c - tests pass allocate_smem: tiles that are live at the same time do not overlap,
- * others share memory.
+ * others share memory. In C: programs are generated, and the interpreter watches every byte.
  *
  * Random programs with shared tiles in loops and ifs are allocated, given their barriers, and run with every
  * byte of shared memory watched: an overwritten live tile, or a missing barrier, is a fault. */
