@@ -2,7 +2,7 @@
 """text.py [-v] FILE|FOLDER... - runs text tests: programs and tile IR with commands and expected output in comments.
 
 // RUN: hexc ir %s --passes fold       a shell command. %s: the program; %t: a scratch file; %i: the IR of FROM.
-// RUN=1 NAME: ...                     expects exit status 1, and checks lines NAME instead of CHECK; no lines, no output
+// RUN=1 NAME: ...                     expects exit status 1, and checks lines NAME for CHECK; no lines: no output
 // CHECK: text {{regex}} [[x:regex]]   the output has this, after what the previous line matched; [[x]] refers back
 // CHECK-NEXT: CHECK-NOT: CHECK-DAG:   on the next line; not before the next match; in any order
 // CHECK-COUNT-2: PATTERN              in exactly so many lines of the rest; a word alone counts ops
@@ -20,9 +20,9 @@ accept any message of a validator or of the verifier. A line `// DEF NAME: text`
 %{PARSED} and %{INFERRED} write the program's IR after that pass to %t, with the command line's %{OPTIONS};
 %{CANDIDATES} proves all candidates, and writes their IR to %t.0, %t.1, ..
 
-A line `//- TEXT :: CHECK :: 2 x CHECK :: ! CHECK :: & CHECK` is a case, too: TEXT (with ; for line ends in IR), and what the
-output of RUN has in this order, in how many lines, has not, and has in any order. A line of comment that ends in \\ goes on in the next.
-TEXT like NAME=text; NAME=text (or ;;, if a text has semicolons) defines these.
+A line `//- TEXT :: CHECK :: 2 x CHECK :: ! CHECK :: & CHECK` is a case, too: TEXT (with ; for line ends in IR), and
+what the output of RUN has in this order, in how many lines, has not, and has in any order. TEXT like NAME=text;
+NAME=text (or ;; if a text has semicolons) defines these. A line of comment that ends in \\ goes on in the next.
 
 A line `//--- NAME` starts a case. Each case is a test of its own: its text replaces the line @ of the text before the
 first case, or follows that text (a line @ in the case separates the text for a second @). Comments there are for every
@@ -35,12 +35,14 @@ import subprocess
 import sys
 import tempfile
 
-ENV = os.environ | {"PATH": os.path.abspath(os.path.dirname(os.environ.get("HEXC", "build/hexc"))) + ":" + os.environ["PATH"]}
+HEXC = os.environ.get("HEXC", "build/hexc")
+ENV = os.environ | {"PATH": os.path.abspath(os.path.dirname(HEXC)) + ":" + os.environ["PATH"]}
 LINE = re.compile(r"^\s*// ([A-Z][A-Z0-9_]*)(-[A-Z]+(?:-\d+)?)?(?:=(\d+))?(?: ([A-Z][A-Z0-9_]*))?: ?(.*)$", re.M)
 DUMPED = "hexc --emit-ptx %s %{OPTIONS} --stop PASS --dump PASS 2>&1 | sed -n '/^kernel/,/^}/p' >%t"
 BUILT_IN = {"PARSED": DUMPED.replace("PASS", "parse"), "INFERRED": DUMPED.replace("PASS", "infer"), "OPTIONS": "",
-            "CANDIDATES": "n=$(hexc candidates %s %{OPTIONS} | grep -c cycles); while [ $((n -= 1)) -ge 0 ]; do hexc --emit-ptx %s "
-                          "%{OPTIONS} --candidate $n --prove --dump infer -o /dev/null 2>%t.$n || { cat %t.$n; exit 1; }; done"}
+            "CANDIDATES": "n=$(hexc candidates %s %{OPTIONS} | grep -c cycles); while [ $((n -= 1)) -ge 0 ]; do "
+                          "hexc --emit-ptx %s %{OPTIONS} --candidate $n --prove --dump infer -o /dev/null 2>%t.$n || "
+                          "{ cat %t.$n; exit 1; }; done"}
 COMMANDS = ("RUN", "FROM", "TO", "BAD", "GOOD", "EACH", "DEF")
 verbose = False
 
@@ -123,7 +125,8 @@ def chosen(lines, target):
 def edits(text):
     """Parses "LINE ACTION; LINE ACTION"."""
     word = r"(/(?:[^/\\]|\\.)*/(?:#(?:\d+|\*))?|\w+(?:#(?:\d+|\*))?)"
-    rule = re.compile(rf"\s*{word}\s+(s/((?:[^/\\]|\\.)*)/((?:[^/\\]|\\.)*)/|d(?=;|$)|([<>]) ([^;]*)|\^ {word}|\+ (\w+))\s*(?:;|$)")
+    rule = re.compile(rf"\s*{word}\s+(s/((?:[^/\\]|\\.)*)/((?:[^/\\]|\\.)*)/|d(?=;|$)|([<>]) ([^;]*)|\^ {word}|"
+                      r"\+ (\w+))\s*(?:;|$)")
     at, found = 0, []
     while at < len(text.rstrip()):
         m = rule.match(text, at)
@@ -215,7 +218,12 @@ class Case:
 
     def test(self):
         ir = to = None
-        for word, kind, number, prefix, text in sorted(self.lines, key=lambda line: (line[0] != "FROM", line[0] != "TO")):
+        used = {prefix or "CHECK" for word, kind, _, prefix, _ in self.lines if word == "RUN"}
+        for word, kind, _, _, text in self.lines:
+            if (kind or word == "CHECK") and word not in used:
+                raise Failure(f"no RUN has the prefix of '{word}{kind}: {text}'")
+        order = sorted(self.lines, key=lambda line: (line[0] != "FROM", line[0] != "TO"))
+        for word, kind, number, prefix, text in order:
             if kind or word not in COMMANDS[:-1]:
                 continue
             if verbose:
