@@ -26,9 +26,13 @@ NAME=text (or ;; if a text has semicolons) defines these. A line of comment that
 
 A line `//--- NAME` starts a case. Each case is a test of its own: its text replaces the line @ of the text before the
 first case, or follows that text (a line @ in the case separates the text for a second @). Comments there are for every
-case. A file without RUN or FROM is no test. -v prints commands and errors.
+case. -v prints commands and errors.
+
+A file without RUN or FROM may have `// error: TEXT` at the end of lines (all errors of the program), or `// ir: TEXT`
+(in the IR before all passes; `// ir! TEXT`: nowhere), without the numbers of values. Other files are no tests.
 """
 import glob
+import json
 import os
 import re
 import subprocess
@@ -49,6 +53,11 @@ verbose = False
 
 class Failure(Exception):
     pass
+
+
+def read(path):
+    with open(path, encoding="utf-8", errors="replace") as f:
+        return f.read()
 
 
 def squeeze(text):
@@ -180,6 +189,11 @@ class Case:
             f.write(LINE.sub(lambda m: m[0] if m[1] not in COMMANDS and not m[2] else "//", text))
         self.lines = [(m[1], m[2] or "", m[3], m[4], m[5]) for m in LINE.finditer(text)]
 
+    @staticmethod
+    def run_in_scratch(name, text):
+        with tempfile.TemporaryDirectory() as scratch:
+            Case(name, text, scratch).test()
+
     def run(self, command):
         for name, path in (("%s", self.file), ("%i", self.scratch + "/from.ir"), ("%t", self.scratch + "/scratch")):
             command = command.replace(name, path)
@@ -268,9 +282,8 @@ def row_case(path, row):
 
 
 def cases(path):
-    with open(path) as f:
-        text = re.sub(r"^//- ((?:.*\\\n)*.*)\n", lambda m: row_case(path, m[1]), f.read(), flags=re.M)
-        parts = re.split(r"^//--- ?(.*)\n", text, flags=re.M)
+    text = re.sub(r"^//- ((?:.*\\\n)*.*)\n", lambda m: row_case(path, m[1]), read(path), flags=re.M)
+    parts = re.split(r"^//--- ?(.*)\n", text, flags=re.M)
     if len(parts) == 1:
         yield path, parts[0]
     for name, text in zip(parts[1::2], parts[2::2]):
@@ -283,6 +296,38 @@ def cases(path):
         yield f"{path} {name}", text
 
 
+def announced(path):
+    """Tests `// error: text` at the end of lines: these are all errors, and each marks a place in its line."""
+    lines = read(path).split("\n")
+    p = subprocess.run(["hexc", "--emit-ptx", path, "-o", "/dev/null", "--diag", "json"], env=ENV, text=True,
+                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
+    errors = [e for e in map(json.loads, p.stdout.splitlines()) if e["severity"] == "error"]
+    for n, line in enumerate(lines, 1):
+        for want in line.split("// error: ")[1:]:
+            met = [e for e in errors if e["line"] == n and want in e["text"]]
+            if not met:
+                raise Failure(f"no error in line {n}: {want}\n{p.stdout}")
+            errors.remove(met[0])
+            if met[0]["col"] < 1 or met[0]["len"] < 1 or met[0]["col"] + met[0]["len"] - 2 > len(line.encode()):
+                raise Failure(f"the error in line {n} marks a place outside of it: {want}")
+    if errors or p.returncode != 1:
+        raise Failure(f"more errors, or exit status {p.returncode}\n{p.stdout}")
+
+
+def lowered(path):
+    """Tests `// ir: text` in order, and `// ir! text` nowhere, in the IR before all passes without numbers of values."""
+    marks = re.findall(r"// ir([:!]) (.*)", read(path))
+    p = subprocess.run(["hexc", "--emit-ptx", path, "--stop", "parse", "--dump", "parse", "--paranoid", "-o", "/dev/null"],
+                       env=ENV, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
+    ir = re.sub(r" ![\d:+]+", "", re.sub(r"%\d+(?:\.(\w+))?", lambda m: "%" + (m[1] or ""), p.stdout))
+    at = 0
+    for kind, want in marks:
+        found = ir.find(want, at if kind == ":" else 0)
+        if p.returncode or (found < 0) != (kind == "!"):
+            raise Failure(f"ir{kind} {want}\n{ir[at if kind == ':' else 0:]}")
+        at = max(at, found + len(want)) if kind == ":" else at
+
+
 def main():
     global verbose
     verbose = "-v" in sys.argv[1:]
@@ -290,14 +335,15 @@ def main():
     for path in [p for p in sys.argv[1:] if p != "-v"]:
         files += sorted(glob.glob(path + "/*.ir") + glob.glob(path + "/*.hexc")) if os.path.isdir(path) else [path]
     for path in files:
-        with open(path) as f:
-            if not re.search(r"^\s*// (RUN|FROM)\b", f.read(), re.M):
-                continue
-        for name, text in cases(path):
+        text = read(path)
+        if re.search(r"^\s*// (RUN|FROM)\b", text, re.M):
+            tests = [(name, Case.run_in_scratch, (name, text)) for name, text in cases(path)]
+        else:
+            tests = [(path, test, (path,)) for mark, test in (("// error: ", announced), ("// ir", lowered)) if mark in text]
+        for name, test, arguments in tests:
             n += 1
             try:
-                with tempfile.TemporaryDirectory() as scratch:
-                    Case(name, text, scratch).test()
+                test(*arguments)
             except Failure as e:
                 bad += 1
                 print(f"{name}:", *[line[:200] for line in str(e).split("\n")[:40]], sep="\n  ")
