@@ -24,9 +24,9 @@ A line `//- TEXT :: CHECK :: 2 x CHECK :: ! CHECK :: & CHECK` is a case, too: TE
 what the output of RUN has in this order, in how many lines, has not, and has in any order. TEXT like NAME=text;
 NAME=text (or ;; if a text has semicolons) defines these. A line of comment that ends in \\ goes on in the next.
 
-A line `//--- NAME` starts a case. Each case is a test of its own: its text replaces the line @ of the text before the
-first case, or follows that text (a line @ in the case separates the text for a second @). Comments there are for every
-case. -v prints commands and errors.
+A line `//--- NAME` starts a case. Each case is a test of its own: its text replaces the line @ of the text before
+the first case, or follows that text (a line @ in the case separates the text for a second @). Comments there are for
+every case. -v prints commands and errors.
 
 A file without RUN or FROM may have `// error: TEXT` at the end of lines (all errors of the program), or `// ir: TEXT`
 (in the IR before all passes; `// ir! TEXT`: nowhere), without the numbers of values. Other files are no tests.
@@ -276,8 +276,8 @@ def row_case(path, row):
         lines = "".join(re.sub(r"^(\w+)=(.*)", r"// DEF \1: \2\n", one) for one in defs)
     for one in checks:
         count = re.match(r"(\d+) x (.*)", one)
-        lines += (f"// CHECK-COUNT-{count[1]}: {count[2]}\n" if count else f"// CHECK-NOT: {one[2:]}\n" if one[:2] == "! "
-                  else f"// CHECK-DAG: {one[2:]}\n" if one[:2] == "& " else f"// CHECK: {one}\n")
+        kind = f"-COUNT-{count[1]}" if count else {"! ": "-NOT", "& ": "-DAG"}.get(one[:2], "")
+        lines += f"// CHECK{kind}: {count[2] if count else one[2:] if kind else one}\n"
     return f"//--- {text}\n{lines}"
 
 
@@ -315,10 +315,11 @@ def announced(path):
 
 
 def lowered(path):
-    """Tests `// ir: text` in order, and `// ir! text` nowhere, in the IR before all passes without numbers of values."""
+    """Tests `// ir: text` in order, and `// ir! text` nowhere, in the IR before all passes."""
     marks = re.findall(r"// ir([:!]) (.*)", read(path))
-    p = subprocess.run(["hexc", "--emit-ptx", path, "--stop", "parse", "--dump", "parse", "--paranoid", "-o", "/dev/null"],
-                       env=ENV, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
+    p = subprocess.run(["hexc", "--emit-ptx", path, *"--stop parse --dump parse --paranoid -o /dev/null".split()],
+                       env=ENV, text=True, errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                       stderr=subprocess.STDOUT)
     ir = re.sub(r" ![\d:+]+", "", re.sub(r"%\d+(?:\.(\w+))?", lambda m: "%" + (m[1] or ""), p.stdout))
     at = 0
     for kind, want in marks:
@@ -339,7 +340,8 @@ def main():
         if re.search(r"^\s*// (RUN|FROM)\b", text, re.M):
             tests = [(name, Case.run_in_scratch, (name, text)) for name, text in cases(path)]
         else:
-            tests = [(path, test, (path,)) for mark, test in (("// error: ", announced), ("// ir", lowered)) if mark in text]
+            marked = ("// error: ", announced), ("// ir", lowered)
+            tests = [(path, test, (path,)) for mark, test in marked if mark in text]
         for name, test, arguments in tests:
             n += 1
             try:
