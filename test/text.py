@@ -45,8 +45,8 @@ LINE = re.compile(r"^\s*// ([A-Z][A-Z0-9_]*)(-[A-Z]+(?:-\d+)?)?(?:=(\d+))?(?: ([
 DUMPED = "hexc --emit-ptx %s %{OPTIONS} --stop PASS --dump PASS 2>&1 | sed -n '/^kernel/,/^}/p' >%t"
 BUILT_IN = {"PARSED": DUMPED.replace("PASS", "parse"), "INFERRED": DUMPED.replace("PASS", "infer"), "OPTIONS": "",
             "CANDIDATES": "n=$(hexc candidates %s %{OPTIONS} | grep -c cycles); while [ $((n -= 1)) -ge 0 ]; do "
-                          "hexc --emit-ptx %s %{OPTIONS} --candidate $n --prove --dump infer -o /dev/null 2>%t.$n || "
-                          "{ cat %t.$n; exit 1; }; done"}
+                          "hexc --emit-ptx %s %{OPTIONS} --candidate $n --prove --dump infer --stop validate_barriers "
+                          "2>%t.$n || { cat %t.$n; exit 1; }; done"}
 COMMANDS = ("RUN", "FROM", "TO", "BAD", "GOOD", "EACH", "DEF")
 verbose = False
 
