@@ -1,6 +1,6 @@
-/* test_better.c - tests improvements over Hexcute as published that the IR's text does not show: costs, conflicts, the
- * layouts of a reduction, every row of the table of MMAs, results in the simulator. products.hexc, improvements.hexc,
- * small_tiles.hexc and shared_scan.hexc have the others. */
+/* test_better.c - tests improvements over Hexcute as published that the IR's text does not show: costs,
+ * conflicts, the layouts of a reduction, every row of the table of MMAs, results in the simulator.
+ * products.hexc, improvements.hexc, small_tiles.hexc and shared_scan.hexc have the others. */
 #include "infer/explain/explain_internal.h"
 #include "infer/core/sm_throughput.h"
 #include "test/check.h"

@@ -1,5 +1,5 @@
-/* test_split_loops.c - tests that range analysis proves the views of a main loop in bounds, and not those of the
- * remainder. In C: the IR's text does not tell. split_loops.hexc has the rest. */
+/* test_split_loops.c - tests that range analysis proves the views of a main loop in bounds, and not those of
+ * the remainder. In C: the IR's text does not tell. split_loops.hexc has the rest. */
 #include "hexc/analysis/analysis.h"
 #include "infer/core/solution.h"
 #include "hexc/pass/pass.h"

@@ -1,5 +1,5 @@
-/* test_errors.c - tests errors of constants that are set from outside, many errors, and limits. In C: programs are
- * generated. test/lang/errors has programs with their errors in comments. */
+/* test_errors.c - tests errors of constants that are set from outside, many errors, and limits. In C:
+ * programs are generated. test/lang/errors has programs with their errors in comments. */
 #include "test/check.h"
 #include "test/lang/util_lang.h"
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* test_lower.c - tests that programs, examples and the manual's fragments are lowered to valid IR, whose text parses back
- * to itself. In C: fragments come from the manual. Programs in test/lang/valid say in comments what their IR has. */
+/* test_lower.c - tests that programs, examples and the manual's fragments are lowered to valid IR, whose
+ * text parses back to itself. In C: fragments come from the manual. Programs in test/lang/valid say in
+ * comments what their IR has. */
 #include "test/check.h"
 #include "hexc/ir/verify/verify.h"
 #include "test/lang/util_lang.h"

@@ -1,8 +1,8 @@
-/* test_allocate_smem.c - tests pass allocate_smem with random programs, and the bytes of a swizzled tile. In C: programs
- * are generated, and the interpreter watches every byte. allocate_*.hexc have where tiles are.
+/* test_allocate_smem.c - tests pass allocate_smem with random programs, and the bytes of a swizzled tile. In
+ * C: programs are generated, and the interpreter watches every byte. allocate_*.hexc have where tiles are.
  *
- * Random programs with shared tiles in loops and ifs are allocated, given their barriers, and run: an overwritten live
- * tile, or a missing barrier, is a fault. */
+ * Random programs with shared tiles in loops and ifs are allocated, given their barriers, and run: an
+ * overwritten live tile, or a missing barrier, is a fault. */
 #include "hexc/pass/pass.h"
 #include "hexc/pass/allocate_smem.h"
 #include "test/pass/util_pass.h"

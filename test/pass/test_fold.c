@@ -1,6 +1,6 @@
-/* test_fold.c - tests the constants of fold against the machine's arithmetic, for all codes and random numbers, and that
- * fold, cse and dce keep the meaning of random programs: both are computed here. fold.ir, cse.ir and dce.ir have what
- * the passes make of small programs. */
+/* test_fold.c - tests the constants of fold against the machine's arithmetic, for all codes and random
+ * numbers, and that fold, cse and dce keep the meaning of random programs: both are computed here. fold.ir,
+ * cse.ir and dce.ir have what the passes make of small programs. */
 #include "hexc/pass/fold.h"
 #include "hexc/ir/dtype_value.h"
 #include "hexc/ir/verify/verify.h"

@@ -1,5 +1,6 @@
-/* test_insert_barriers.c - tests that every barrier of pass insert_barriers is needed: without it the interpreter sees
- * a race. In C: the interpreter watches accesses only there; barriers*.hexc have what the pass inserts. */
+/* test_insert_barriers.c - tests that every barrier of pass insert_barriers is needed: without it the
+ * interpreter sees a race. In C: the interpreter watches accesses only there; barriers*.hexc have what the
+ * pass inserts. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"

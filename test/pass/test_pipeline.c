@@ -1,5 +1,5 @@
-/* test_pipeline.c - tests pass pipeline with the interpreter, whose copies land as late as the waits allow, and with
- * range analysis; neither is in the IR's text. pipeline*.hexc have the IR. */
+/* test_pipeline.c - tests pass pipeline with the interpreter, whose copies land as late as the waits allow,
+ * and with range analysis; neither is in the IR's text. pipeline*.hexc have the IR. */
 #include "hexc/analysis/analysis.h"
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"

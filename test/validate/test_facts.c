@@ -1,6 +1,6 @@
-/* test_facts.c - tests what known facts imply about linear forms of quotients, and that the validator of range
- * analysis rejects a false multiple. In C: forms have no text, and the validator of ops, which runs first, rejects
- * the same kernel. */
+/* test_facts.c - tests what known facts imply about linear forms of quotients, and that the validator of
+ * range analysis rejects a false multiple. In C: forms have no text, and the validator of ops, which runs
+ * first, rejects the same kernel. */
 #include "infer/core/solution.h"
 #include "infer/validate/linear_form.h"
 #include "infer/validate/validate.h"
@@ -39,7 +39,8 @@ TEST(quotients)
 /* Accesses have 8 elements; rows start at multiples of 8, not of 2. */
 TEST(rows_start_at_multiples_of_the_access)
 {
-	static const char source[] = "kernel t(X: f16[M, N], Y: out f16[M, N])\n    assume N % 8 == 0, N >= 64\n{\n"
+	static const char source[] = "kernel t(X: f16[M, N], Y: out f16[M, N])\n"
+				     "    assume N % 8 == 0, N >= 64\n{\n"
 				     "    grid(ceil(M, 16));\n    let m = block.x * 16;\n"
 				     "    Y[m :+ 16, 0 :+ 64] = X[m :+ 16, 0 :+ 64] * 2;\n}\n";
 	Kernel *k = infer_solved(&arena, source, "sm_80", 0)->k;
@@ -53,7 +54,8 @@ TEST(rows_start_at_multiples_of_the_access)
 			k->param[i].mult = 2;
 	prove_claims(k);
 	ck_assert_int_gt(d->nerror, 0);
-	ck_assert_ptr_nonnull(strstr(d->msg[n].text, "rows of its tensor do not start at multiples of the access width"));
+	ck_assert_ptr_nonnull(strstr(d->msg[n].text, "rows of its tensor do not start at multiples of the "
+	                                             "access width"));
 }
 
 TEST_PROGRAM(ARENA_FIXTURE, .timeout = 60);
