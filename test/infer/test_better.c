@@ -1,30 +1,6 @@
-/* test_better.c - tests the improvements over Hexcute as published, one test for each
- *
- *   picks_mma_and_grid       selects the MMA and the warp layout automatically
- *   inserts_conversions      inserts layout conversions automatically
- *   converts_by_shuffle      converts by shuffle where possible
- *   order_of_k, packed, swap uses k order, packing and operand swap
- *   both_ends                checks both ends of each constraint
- *   backward_reduce          backward reduce
- *   every_phase, charged     conflicts counted over every phase and included in the cost
- *   scratch_swizzled         scratch swizzled
- *   stores_matrices          stmatrix
- *   ldmatrix_of_bytes        ldmatrix for 8-bit
- *   costs                    costs async waits, dtype-dependent tensor cores, ldmatrix width
- *   more_than_four           no limit of four candidates
- *   every_mma                every dtype of mma
- *   any_scan, shared_scan    scans of any length, distributed over all warps
- *   small_tiles              wide accesses only where every lane has work
- *   global_memory_first      order of global memory takes precedence over that of shared memory
- *   whole_row_of_bytes       wide accesses of bytes that lanes share
- *   addresses_of_rows        few addresses for unaligned rows
- *   any_rank                 n-dimensional conversions
- *   mean_divides             mean divides
- *   max_of_infinity          -inf safe max
- *   checker                  an independent validator
- *   explanations             explanations
- *
- * wgmma is tested in test/infer/test_wgmma_layouts.c. */
+/* test_better.c - tests improvements over Hexcute as published that the IR's text does not show: costs,
+ * conflicts, the layouts of a reduction, every row of the table of MMAs, results in the simulator.
+ * products.hexc, improvements.hexc, small_tiles.hexc and shared_scan.hexc have the others. */
 #include "infer/explain/explain_internal.h"
 #include "infer/core/sm_throughput.h"
 #include "test/check.h"
@@ -78,90 +54,10 @@ product_text(const char *s)
 	return copy;
 }
 
-TEST(picks_mma_and_grid)
-{
-	static const char *const arch[] = { "sm_75", "sm_80" };
-	static const char *const inst[] = { "mma_m16n8k8_f32_f16", "mma_m16n8k16_f32_f16" };
-
-	for (int i = 0; i < 2; i++) {
-		infer_source(&x, usual(), arch[i], 0, false);
-		ck_assert_str_eq(infer_op(&x, O_dot, 0)->lowering->dot.inst, inst[i]);
-		ck_assert(infer_any(&x, "warps 1x4"));
-		ck_assert(infer_any(&x, "warps 2x2"));
-		ck_assert(infer_any(&x, "warps 4x1"));
-		infer_free(&x);
-	}
-}
-
 static const char symmetric[] = "kernel p(X: f32[M, N], Y: out f32[M, N])\n    const WARPS = 4\n{\n"
 				"    grid(ceil(M, 64));\n    let m = block.x * 64;\n"
 				"    let x: register = X[m :+ 64, 0 :+ 64];\n"
 				"    Y[m :+ 64, 0 :+ 64] = x + x.T;\n}\n";
-
-TEST(inserts_conversions)
-{
-	infer_source(&x, symmetric, "sm_80", 0, false);
-	ck_assert_ptr_nonnull(infer_op(&x, O_convert_layout, 0));
-	ck_assert_int_eq(infer_violations(&x), 0);
-	infer_free(&x);
-}
-
-TEST(converts_by_shuffle)
-{
-	const char *s = f16_product(1, 16, 16, 16, "shared");
-	int n;
-
-	infer_source(&x, s, "sm_80", 0, false);
-	ck_assert(infer_any(&x, "via shuffle"));
-	n = infer_ncand(x.cands);
-	infer_free(&x);
-	for (int i = 0; i < n; i++) { /* within one warp no conversion takes shared memory */
-		infer_source(&x, s, "sm_80", i, false);
-		ck_assert_int_eq(infer_violations(&x), 0);
-		for (int j = 0; infer_op(&x, O_convert_layout, j); j++)
-			ck_assert_int_ne(infer_op(&x, O_convert_layout, j)->lowering->kind, LW_shared);
-		infer_free(&x);
-	}
-}
-
-/* Operands straight from global memory: neighbours along k in a lane, so that it reads 16 bytes at once. */
-TEST(order_of_k)
-{
-	bool wide = false;
-
-	infer_source(&x, f16_product(1, 16, 16, 64, "register"), "sm_80", 0, false);
-	ck_assert_ptr_nonnull(infer_op(&x, O_dot, 0)->lowering->dot.k);
-	for (int i = 0; infer_op(&x, O_load, i); i++)
-		wide = wide || infer_op(&x, O_load, i)->lowering->access.vec == 8;
-	ck_assert(wide);
-	ck_assert_int_eq(infer_violations(&x), 0);
-	infer_free(&x);
-}
-
-TEST(packed)
-{
-	infer_source(&x,
-	             "kernel p(A: f16[M, K], W: packed u4[N, K], C: out f32[M, N])\n    const WARPS = 2\n"
-	             "    assume K % 64 == 0, N % 64 == 0\n{\n    grid(ceil(M, 16), ceil(N, 64));\n"
-	             "    let m = block.x * 16, n = block.y * 64;\n    var acc: register f32[16, 64] = 0;\n"
-	             "    for k in 0..K step 64 {\n        let a: shared = A[m :+ 16, k :+ 64];\n"
-	             "        acc += dot(a, f16(W[n :+ 64, k :+ 64]).T);\n    }\n"
-	             "    C[m :+ 16, n :+ 64] = acc;\n}\n",
-	             "sm_80", 0, false);
-	ck_assert_ptr_nonnull(strstr(infer_explain(x.k, x.cands), "packs\n  W  hexc-pack"));
-	ck_assert_ptr_nonnull(infer_op(&x, O_unpack, 0));
-	ck_assert_int_eq(infer_violations(&x), 0);
-	infer_free(&x);
-}
-
-/* Eight rows: the weights are the 16-row side. */
-TEST(swap)
-{
-	infer_source(&x, f16_product(1, 8, 32, 16, "shared"), "sm_80", 0, false);
-	ck_assert(infer_op(&x, O_dot, 0)->lowering->dot.swap);
-	ck_assert_int_eq(infer_violations(&x), 0);
-	infer_free(&x);
-}
 
 TEST(both_ends)
 {
@@ -306,34 +202,6 @@ TEST(scratch_swizzled)
 	infer_free(&x);
 }
 
-/* A fragment goes to shared memory in one instruction where the target has it. */
-TEST(stores_matrices)
-{
-	static const char *const arch[] = { "sm_80", "sm_90a" };
-
-	for (int i = 0; i < 2; i++) {
-		infer_source(&x,
-		             "kernel p(A: f16[M, 16], B: f16[N, 16], C: out f16[M, N])\n    const WARPS = 1\n"
-		             "    assume N % 16 == 0\n{\n    grid(ceil(M, 16), ceil(N, 16));\n"
-		             "    let m = block.x * 16, n = block.y * 16;\n"
-		             "    let a: shared = A[m :+ 16, :], b: shared = B[n :+ 16, :];\n"
-		             "    let c: shared = f16(dot(a, b.T));\n    C[m :+ 16, n :+ 16] = c;\n}\n",
-		             arch[i], 0, false);
-		ck_assert_int_eq(infer_any(&x, "to c stmatrix_x4"), i);
-		ck_assert_int_eq(infer_violations(&x), 0);
-		infer_free(&x);
-	}
-}
-
-TEST(ldmatrix_of_bytes)
-{
-	infer_source(&x, product(4, 64, 64, 64, "i8", "i8", "i32", "shared", "dot(a, b.T)"), "sm_80", 0,
-	             false);
-	ck_assert(infer_any(&x, "a ldmatrix_x4") && infer_any(&x, "b ldmatrix_x4"));
-	ck_assert_int_eq(infer_violations(&x), 0);
-	infer_free(&x);
-}
-
 TEST(costs)
 {
 	const Rates *r = rates_of(target_find("sm_80"));
@@ -373,15 +241,6 @@ TEST(costs)
 		infer_free(&x);
 	}
 	ck_assert_msg(alone[0] > alone[1] && alone[1] > alone[2], "%f %f %f", alone[0], alone[1], alone[2]);
-}
-
-TEST(more_than_four)
-{
-	infer_source(&x, f16_product(8, 128, 128, 32, "shared"), "sm_80", 0, false);
-	ck_assert_int_gt(infer_ncand(x.cands), 4);
-	for (int i = 1; i < infer_ncand(x.cands); i++)
-		ck_assert(infer_cycles(x.cands, i - 1) <= infer_cycles(x.cands, i));
-	infer_free(&x);
 }
 
 /* Every row of the table is what some product of its types becomes, on a target that has it. */
@@ -453,86 +312,6 @@ TEST(any_scan)
 		case_run(&c, BETTER "scan", NULL, "sm_80", 0);
 		case_end(&c);
 	}
-}
-
-/* Columns fewer than threads: warps share them, and lanes what is left of them, so that none scans what
- * another does. */
-TEST(shared_scan)
-{
-	static const int warps[] = { 1, 2, 8, 32 };
-
-	for (int i = 0; i < (int)COUNT_OF(warps); i++) {
-		char source[400];
-		Op *o;
-
-		snprintf(source, sizeof source,
-		         "kernel s(X: f32[M, N], Y: out f32[M, N])\n    const WARPS = %d\n{\n"
-		         "    grid(1);\n    Y[0 :+ 128, 0 :+ 32] = cumsum(X[0 :+ 128, 0 :+ 32], 0);\n}\n",
-		         warps[i]);
-		infer_source(&x, source, "sm_80", 0, false);
-		ck_assert_ptr_nonnull(infer_op(&x, O_slice, 0));
-		for (int n = 0; (o = infer_op(&x, O_slice, n)); n++)
-			ck_assert_int_eq(o->out[0]->type.layout->nrep, 0);
-		/* by 32 lanes each has a column: nothing is left for others */
-		ck_assert_int_eq(infer_op(&x, O_shift, 0) != NULL, warps[i] > 1);
-		for (int n = 0; (o = infer_op(&x, O_shift, n)); n++)
-			ck_assert_int_eq(o->out[0]->type.layout->nrep, 0);
-		infer_free(&x);
-	}
-}
-
-/* Small tiles: accesses are as wide as leaves every lane a part. */
-TEST(small_tiles)
-{
-	static const int cols[] = { 16, 32, 64, 128, 1024 }, vec[] = { 1, 2, 4, 8, 8 };
-
-	for (int i = 0; i < (int)COUNT_OF(cols); i++) {
-		char source[400];
-		const Op *load;
-
-		snprintf(source, sizeof source,
-		         "kernel s(X: f16[M, N], Y: out f16[M, N])\n    const WARPS = 4\n"
-		         "    assume N %% 8 == 0\n"
-		         "{\n    grid(1);\n    Y[0 :+ 8, 0 :+ %d] = X[0 :+ 8, 0 :+ %d] * 2;\n}\n",
-		         cols[i], cols[i]);
-		infer_source(&x, source, "sm_80", 0, false);
-		load = infer_op(&x, O_load, 0);
-		ck_assert_int_eq(load->out[0]->type.layout->nrep, 0);
-		ck_assert_int_eq(load->lowering->access.vec, vec[i]);
-		infer_free(&x);
-	}
-}
-
-/* Columns of a shared tile that become rows of global memory: words of shared memory are as good as runs of
- * them, sectors of global memory are not, so the tile is laid out as the store wants it and nothing is
- * converted. */
-TEST(global_memory_first)
-{
-	infer_source(&x,
-	             "kernel p(X: f32[M, N], Y: out f32[N, M])\n    const WARPS = 4\n"
-	             "    assume N % 64 == 0, M % 64 == 0\n{\n    grid(ceil(M, 64), ceil(N, 64));\n"
-	             "    let m = block.x * 64, n = block.y * 64;\n"
-	             "    let s: shared = X[m :+ 64, n :+ 64];\n    Y[n :+ 64, m :+ 64] = s.T;\n}\n",
-	             "sm_80", 0, false);
-	ck_assert_ptr_null(infer_op(&x, O_convert_layout, 0));
-	ck_assert_str_eq(infer_op(&x, O_store, 0)->lowering->access.inst, "st_global_128");
-	ck_assert_str_eq(infer_op(&x, O_load, 0)->lowering->access.inst, "ld_shared_32");
-	infer_free(&x);
-}
-
-/* Every fourth byte of a row of 16, and the row for each of 4 lanes: as many wavefronts and steps of packing,
- * but one access instead of 4. */
-TEST(whole_row_of_bytes)
-{
-	infer_source(&x,
-	             "kernel p(X: i8[M, 16], Y: out i8[M, 16])\n    const WARPS = 1\n{\n"
-	             "    grid(ceil(M, 8));\n    let m = block.x * 8;\n    let s: shared = X[m :+ 8, :];\n"
-	             "    let x: register i8[8, 16] layout \"(8,(4,4)):(4@lane,(1@lane,1@reg))\" = s;\n"
-	             "    Y[m :+ 8, :] = x;\n}\n",
-	             "sm_80", 0, false);
-	ck_assert_str_eq(infer_op(&x, O_load, 0)->lowering->access.inst, "ld_shared_128");
-	ck_assert_ptr_nonnull(infer_op(&x, O_convert_layout, 0));
-	infer_free(&x);
 }
 
 TEST(any_rank)

@@ -1,5 +1,6 @@
 /* test_golden.c - tests inference against published results: the shared layouts and instructions of an f16
- * GEMM (128 x 128 x 32, four warps), the staging of an accumulator, the reduction of one. */
+ * GEMM (128 x 128 x 32, four warps), the staging of an accumulator, the reduction of one. In C: layouts
+ * are compared, not their text. */
 #include "infer/core/sm_throughput.h"
 #include "infer/convert/convert.h"
 #include "infer/cost/cost.h"

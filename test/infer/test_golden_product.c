@@ -1,5 +1,5 @@
 /* test_golden_product.c - tests inference against published results for a full f16 GEMM, 128 x 128 x 32 on
- * four warps.
+ * four warps. In C: published layouts are computed with.
  *
  * The 20 golden results of the Hexcute algorithm (arXiv 2504.16214) and their tests; layout: is
  * test/taskmap/test_layout_golden.c, golden: test_golden.c.

@@ -1,5 +1,6 @@
-/* test_packed.c - tests that one pack of weights serves a program in all its configurations, on all targets;
- * unsupported blocks are rejected with a message that names the block. */
+/* test_packed.c - tests that one pack of weights serves a program in all its configurations, on all
+ * targets; unsupported blocks are rejected with a message that names the block. In C: it compiles hundreds
+ * of configurations in one process, and packs through the API. */
 #include "lib/hexc.h"
 #include "lib/sim/sim.h"
 #include "taskmap/support/support.h"

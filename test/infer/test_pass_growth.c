@@ -1,6 +1,7 @@
 /* test_pass_growth.c - tests how compile cost grows for programs of 100, 1,000 and 4,000 ops: memory, counted
  * work, range analysis queries, search steps and, loosely, time. Straight-line programs of each kind. Also
- * the time of complete candidate lists of two examples, and the counted work of compiling some examples. */
+ * the time of complete candidate lists of two examples, and the counted work of compiling some examples. In
+ * C: programs are generated, and counters of the compiler read. */
 #include "hexc/pass/pass.h"
 #include "infer/search_single.h"
 #include "infer/core/solution.h"

@@ -1,6 +1,6 @@
-/* test_wgmma_layouts.c - tests the unspecified fields of the wgmma rows, and the smem layout atoms of their
- * operands, against the figures of the PTX ISA ("Asynchronous Warpgroup Level Matrix Multiply-Accumulate
- * Instructions", "Tensor swizzling modes"). */
+/* test_wgmma_layouts.c - tests the unspecified fields of the wgmma rows, and the smem layout atoms of
+ * their operands, against the figures of the PTX ISA ("Asynchronous Warpgroup Level Matrix
+ * Multiply-Accumulate Instructions", "Tensor swizzling modes"). In C: figures are formulas. */
 #include "infer/core/smem_atom.h"
 #include "infer/core/wgmma.h"
 #include "test/check.h"

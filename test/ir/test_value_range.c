@@ -1,5 +1,5 @@
 /* test_value_range.c - tests range analysis of index values: required results are derived, and no derived
- * result is false. */
+ * result is false. In C: facts have no text. */
 #include "hexc/analysis/analysis.h"
 #include "test/ir/util_prog.h"
 #include "hexc/ir/verify/verify.h"

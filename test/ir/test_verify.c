@@ -1,4 +1,5 @@
-/* test_verify.c - tests that the verifier accepts well-formed IR and diagnoses broken IR. */
+/* test_verify.c - tests that the verifier accepts well-formed IR and diagnoses broken IR. In C: a row of a
+ * table each is as short as text, and some errors have no text. */
 #include "test/ir/util_unit.h"
 #include "hexc/ir/verify/verify.h"
 #include <stdlib.h>

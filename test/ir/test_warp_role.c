@@ -1,5 +1,5 @@
 /* test_warp_role.c - tests warp roles: the verifier's diagnostics for each op, and for all together; which
- * roles execute an op. */
+ * roles execute an op. In C: a row of a table each is as short as text. */
 #include "test/ir/util_unit.h"
 #include "hexc/ir/verify/verify.h"
 #include <string.h>

@@ -1,5 +1,5 @@
 /* test_assign_space.c - tests pass assign_space: which loads have an open space, and which space they get;
- * copies of kernels. */
+ * copies of kernels. In C: all choices of an API are compared by results. */
 #include "hexc/pass/pass.h"
 #include "hexc/ir/verify/verify.h"
 #include "hexc/pass/assign_space.h"

@@ -1,5 +1,5 @@
 /* test_gather_to_slice.c - tests pass gather_to_slice: which index tiles become slices, with the same
- * semantics. */
+ * semantics. In C: the types of indices and the equal results of many launches are in no one line of text. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"

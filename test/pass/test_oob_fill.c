@@ -1,5 +1,5 @@
 /* test_oob_fill.c - tests pass oob_fill: the out-of-bounds value of loads, also undefined where no use
- * observes it. */
+ * observes it. In C: results before and after are compared, for a row of the table each. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"

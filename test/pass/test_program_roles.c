@@ -1,5 +1,5 @@
-/* test_program_roles.c - tests passes allocate_smem and insert_barriers on warp roles: which tiles may share
- * memory, and which writes the async proxy sees. */
+/* test_program_roles.c - tests passes allocate_smem and insert_barriers on warp roles: which tiles may
+ * share memory, and which writes the async proxy sees. In C: the interpreter watches accesses only there. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"

@@ -1,5 +1,5 @@
-/* test_twins.c - tests that passes keep semantics: every program gives the same bits before and after each of
- * them.
+/* test_twins.c - tests that passes keep semantics: every program gives the same bits before and after each
+ * of them. In C: the interpreter watches accesses only there.
  *
  * Async copies land as late as the waits allow; after insert_barriers, accesses without a barrier in between
  * and overlapping live tiles are faults. */

@@ -1,5 +1,5 @@
-/* test_warp_specialize.c - tests pass warp_specialize: the same bits as the program, and the reason where it
- * does not apply. */
+/* test_warp_specialize.c - tests pass warp_specialize: the same bits as the program, and the reason where
+ * it does not apply. In C: the interpreter watches accesses only there. */
 #include "hexc/pass/pass.h"
 #include "test/pass/util_pass.h"
 #include "test/ir/util_unit.h"

@@ -1,6 +1,6 @@
-/* test_dequant.c - tests casts of narrow-element tiles on the simulator, as loaded from packs: every code of
- * every type in every element of a group, in every order, to every type, against the definition of the
- * formats. */
+/* test_dequant.c - tests casts of narrow-element tiles on the simulator, as loaded from packs: every code
+ * of every type in every element of a group, in every order, to every type, against the definition of the
+ * formats. In C: kernels are generated, and values are computed from definitions. */
 #include "hexc/ir/bit_order.h"
 #include "infer/narrow_cast/cast_sequence.h"
 #include "test/ir/util_number.h"

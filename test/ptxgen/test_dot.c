@@ -1,5 +1,6 @@
 /* test_dot.c - tests every matrix instruction, in several instances, with and without another order of k;
- * dots without tensor cores; loops, conditions, index values. Simulator against tile interpreter. */
+ * dots without tensor cores; loops, conditions, index values. Simulator against tile interpreter. In C:
+ * kernels are generated for every row of the table of instructions. */
 #include "infer/core/instr.h"
 #include "test/ptxgen/util_ptx.h"
 #include "test/ir/util_unit.h"

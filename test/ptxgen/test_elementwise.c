@@ -1,4 +1,5 @@
-/* test_elementwise.c - tests elementwise ops and casts of every type, simulator against tile interpreter. */
+/* test_elementwise.c - tests elementwise ops and casts of every type, simulator against tile interpreter.
+ * In C: kernels are generated for every type and op. */
 #include "hexc/ir/dtype_value.h"
 #include "test/ptxgen/util_ptx.h"
 #include "test/ir/util_unit.h"

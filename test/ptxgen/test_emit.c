@@ -1,5 +1,6 @@
 /* test_emit.c - tests the PTX emitter's interface: several kernels in a module, the same bytes each time,
- * errors, and an arena that runs out at every point. */
+ * errors, and an arena that runs out at every point. In C: it tests an interface; gemm.ir, roles.ir and
+ * others have kernels by hand. */
 #include "ptxgen/ptxgen.h"
 #include "test/ptxgen/util_ptx.h"
 #include "test/ir/util_unit.h"

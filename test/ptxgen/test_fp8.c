@@ -1,6 +1,7 @@
 /* test_fp8.c - tests casts to and from the 8-bit floats and tf32, with and without cvt: every f16, every
  * code, every midpoint between two codes and its neighbours. The simulator is compared with
- * hexc/ir/dtype_value.c, whose own test follows the definition of the formats. */
+ * hexc/ir/dtype_value.c, whose own test follows the definition of the formats. In C: values are computed
+ * from definitions. */
 #include "hexc/ir/dtype_value.h"
 #include "test/ptxgen/util_ptx.h"
 #include "test/ir/util_unit.h"

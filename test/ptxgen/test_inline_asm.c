@@ -1,5 +1,6 @@
-/* test_inline_asm.c - tests the tables of inline assembly: operand counts agree, ptxas accepts every row for
- * every target that may use it, fragments are as specified in the PTX ISA. */
+/* test_inline_asm.c - tests the tables of inline assembly: operand counts agree, ptxas accepts every row
+ * for every target that may use it, fragments are as specified in the PTX ISA. In C: tables are read, and
+ * figures are formulas. */
 #include "infer/core/wgmma.h"
 #include "ptxgen/base/inline_asm_table.h"
 #include "test/ptxgen/util_ptx.h"

@@ -1,5 +1,5 @@
 /* test_move.c - tests data movement: loads, stores, copies, conversions, reductions, broadcasts and
- * transposes with random layouts, simulator against tile interpreter. */
+ * transposes with random layouts, simulator against tile interpreter. In C: layouts are random. */
 #include "taskmap/butterfly.h"
 #include "test/ptxgen/util_ptx.h"
 #include "test/taskmap/util_cute.h"

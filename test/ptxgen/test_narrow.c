@@ -1,6 +1,7 @@
-/* test_narrow.c - tests casts of all types of up to 8 bits on the simulator: every code to wider types, every
- * f16 and bf16 and the midpoints between two values to every type. Expected values follow the definition of
- * the types, read from their names, by search among all their values; hexc/ir/dtype_value.c must agree. */
+/* test_narrow.c - tests casts of all types of up to 8 bits on the simulator: every code to wider types,
+ * every f16 and bf16 and the midpoints between two values to every type. Expected values follow the
+ * definition of the types, read from their names, by search among all their values; hexc/ir/dtype_value.c
+ * must agree. In C: values are computed from definitions. */
 #include "hexc/ir/dtype_value.h"
 #include "test/ptxgen/util_ptx.h"
 #include "test/ir/util_unit.h"

@@ -1,5 +1,5 @@
-/* test_order.c - tests raster groups of grids: the mapping of device blocks to program blocks, in all small
- * grids. */
+/* test_order.c - tests raster groups of grids: the mapping of device blocks to program blocks, in all
+ * small grids. In C: the order of all small grids is computed. */
 #include "lib/sim/sim.h"
 #include "hexc/ir/verify/verify.h"
 #include "test/ptxgen/util_ptx.h"

@@ -1,4 +1,5 @@
-/* test_reg_pressure.c - tests the register pressure of PTX: what counts, loops, other orders, roles. */
+/* test_reg_pressure.c - tests the register pressure of PTX: what counts, loops, other orders, roles. In C:
+ * the numbers are in no output. */
 #include "ptxgen/reg_pressure.h"
 #include "test/check.h"
 #include "test/util_arena.h"

@@ -1,5 +1,6 @@
-/* test_planted.c - tests planted faults: the IR of examples without one of the ops that order something, with
- * a wait for one group less, with one stage less in a circular buffer; the validators must reject them.
+/* test_planted.c - tests planted faults: the IR of examples without one of the ops that order something,
+ * with a wait for one group less, with one stage less in a circular buffer; the validators must reject
+ * them. In C: thousands of faults are judged, the last by the interpreter.
  *
  * Checked by the verifier, the validators of passes wgmma_waits, multicast and insert_barriers, those of
  * waits and roles, and last the tile interpreter, which watches the order of accesses in a few small
