@@ -62,12 +62,6 @@ access_is_update(const Op *o)
 }
 
 bool
-access_clears(const Op *o)
-{
-	return o->code == O_store && !access_is_update(o) && val_is_zero(store_value(o));
-}
-
-bool
 access_takes_words(const Op *o)
 {
 	return access_is_update(o) && dtype_info[store_value(o)->type.dtype].bits < 16;

@@ -22,9 +22,6 @@ bool split_goes_on(const Op *a, const Op *b);
 bool op_is_barrier(const Op *o);
 /* Is o an atomic store? */
 bool access_is_update(const Op *o);
-/* Does o store zeros, without an update? In a tile that another op fills completely it leaves the
- * out-of-bounds region unchanged, since that is 0 already. */
-bool access_clears(const Op *o);
 /* Are both atomic stores of one kind? They commute on an element. */
 bool access_same_update(const Op *a, const Op *b);
 /* Is o an update of elements below the width of compare-and-swap, which reads and rewrites the rest of their

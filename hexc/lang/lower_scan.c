@@ -25,7 +25,7 @@ shifted(Lower *l, Src src, LoweredValue x, int dim, int64_t n, const LoweredValu
 
 	if (n >= x.v->type.shape[dim]) { /* only fill values remain */
 		r.v = put_const(l, in, type_free(x.v->type), src);
-			return r;
+		return r;
 	}
 	r.v = put1(l, O_shift, src, x.v, x.v->type);
 	IMM_SET(r.v->def, dim, dim);
@@ -447,7 +447,7 @@ all_as_far(Lower *l, ScanLowering *s, bool one)
 		s->v[i].v = lower_as_far(l, s->e, s->v[i].v, s->all, one ? s->dim : -1);
 }
 
-/* Starts with elements that are all in bounds. Those in front of the first one are the neutral value of an
+/* Starts with elements that are all in bounds. Those before the first one are the neutral value of an
  * operation. Elements out of bounds in one tile are skipped in all. */
 static void
 start(Lower *l, ScanLowering *s)

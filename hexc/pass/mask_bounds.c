@@ -417,9 +417,9 @@ bounds_block(Bounds *b, Block *blk)
 			if (o->blk[r])
 				bounds_block(b, o->blk[r]);
 		if (o->code == O_for)
-			bounds_behind_loop(b, o, &carried);
+			bounds_after_loop(b, o, &carried);
 		else if (o->code == O_if && o->nout)
-			o = bounds_behind_if(b, o);
+			o = bounds_after_if(b, o);
 		forget_written(b, o);
 	}
 	/* masked tiles of this block are not visible outside */

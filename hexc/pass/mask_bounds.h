@@ -140,9 +140,22 @@ void copy_leaves_out(Bounds *b, Op *o, const TileBounds *e);
 /* Returns the loop that replaces o, with the ends of its carried tiles' bounds; sets the bounds of its arguments. */
 Op *bounds_into_loop(Bounds *b, Op *o, CarriedBounds *c);
 /* Sets the bounds of the loop's results, once its body is done. */
-void bounds_behind_loop(Bounds *b, Op *o, CarriedBounds *c);
+void bounds_after_loop(Bounds *b, Op *o, CarriedBounds *c);
 /* Sets those of the results of an `if`; returns the op that replaces it. */
-Op *bounds_behind_if(Bounds *b, Op *o);
+Op *bounds_after_if(Bounds *b, Op *o);
+
+/* mask_bounds_rules.c */
+bool bound_same(const Op *o, const Val *x, const Val *y); /* either may be NULL: open */
+/* Nothing is known of the values of elements outside of e. */
+void bounds_forget_values(TileBounds *e);
+/* The conditions that name dim d. */
+TileBounds bounds_along(const TileBounds *e, int d);
+/* A number in every element of type t. */
+Val *mask_value(Op *o, int64_t x, Type t);
+
+/* mask_elementwise.c: what is known of the elements, of a tile of type t with bounds `own`, outside of c */
+typedef enum Outside { OUT_UNKNOWN, OUT_FINITE, OUT_ZERO } Outside;
+Outside outside_of(const Op *o, const TileBounds *own, const MaskCond *c, const Type *t);
 
 /* Rules, column `edge` of ops.def: bounds of the results of o, and masks for its operands. */
 #define OP_EDGE(name, rule) void edge_##rule(Bounds *b, Op *o);

@@ -3,7 +3,7 @@
  * A carried tile has the bounds that each iteration gives it: its conditions get carried ends, scalars that run
  * along, and bool tiles where a condition is no form. Which forms a loop needs is known only once its body has been
  * seen, so pass mask_bounds learns them on copies of the kernel until they stay the same. What no use observes is
- * removed by pass dce. Behind a loop, an end that is the same in all iterations is used as it is. */
+ * removed by pass dce. After a loop, an end that is the same in all iterations is used as it is. */
 #include "hexc/pass/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
@@ -70,40 +70,40 @@ forms_size(const MaskForms *f)
 /* ---- the parts of bounds ----------------------------------------------------------------------------- */
 
 /* One part of a tile's bounds by forms: the end or the front of a range, of a linear form, or a bool tile. */
-typedef struct Part {
+typedef struct BoundPart {
 	int dim, form; /* one of them is -1 */
 	bool front, tile;
-} Part;
+} BoundPart;
 
 enum { PARTS_MAX = 2 * DIM_MAX + 2 * MASK_CONDS };
 
 static int
-parts_of(const MaskForms *f, int rank, Part *p)
+parts_of(const MaskForms *f, int rank, BoundPart *p)
 {
 	int n = 0;
 
 	for (int d = 0; d < rank; d++) {
 		if (f->ends >> d & 1)
-			p[n++] = (Part){ .dim = d, .form = -1 };
+			p[n++] = (BoundPart){ .dim = d, .form = -1 };
 		if (f->fronts >> d & 1)
-			p[n++] = (Part){ .dim = d, .form = -1, .front = true };
+			p[n++] = (BoundPart){ .dim = d, .form = -1, .front = true };
 	}
 	for (int i = 0; i < f->n; i++) {
 		if (f->form[i].tile) {
-			p[n++] = (Part){ .dim = -1, .form = i, .tile = true };
+			p[n++] = (BoundPart){ .dim = -1, .form = i, .tile = true };
 			continue;
 		}
 		if (f->form[i].hi)
-			p[n++] = (Part){ .dim = -1, .form = i };
+			p[n++] = (BoundPart){ .dim = -1, .form = i };
 		if (f->form[i].lo)
-			p[n++] = (Part){ .dim = -1, .form = i, .front = true };
+			p[n++] = (BoundPart){ .dim = -1, .form = i, .front = true };
 	}
 	return n;
 }
 
 /* The part's value in e, computed before o: the scalar that leaves nothing out where e has no such condition. */
 static Val *
-part_value(Op *o, const MaskForms *f, const Part *p, const TileBounds *e, const Type *t)
+part_value(Op *o, const MaskForms *f, const BoundPart *p, const TileBounds *e, const Type *t)
 {
 	const MaskForm *m = p->dim < 0 ? &f->form[p->form] : NULL;
 	Type cond = type_tile(D_bool, S_reg, t->rank, t->shape);
@@ -138,7 +138,7 @@ part_value(Op *o, const MaskForms *f, const Part *p, const TileBounds *e, const 
 
 /* Sets the part of e, of a tile of type t, to v. */
 static void
-part_set(Bounds *b, Op *o, const MaskForms *f, const Part *p, TileBounds *e, const Type *t, Val *v)
+part_set(Bounds *b, Op *o, const MaskForms *f, const BoundPart *p, TileBounds *e, const Type *t, Val *v)
 {
 	MaskCond c = { .dims = 0 };
 
@@ -191,16 +191,16 @@ if_more(Op *o, Val *yes, Val *no)
 }
 
 Op *
-bounds_behind_if(Bounds *b, Op *o)
+bounds_after_if(Bounds *b, Op *o)
 {
-	Op *behind = o->next;
+	Op *after = o->next;
 	int n = o->nout;
 
 	for (int i = 0; i < n; i++) {
 		const Type t = o->out[i]->type;
 		TileBounds own[2], e = { .zero = 0 };
 		MaskForms f = { .ends = 0 };
-		Part part[PARTS_MAX];
+		BoundPart part[PARTS_MAX];
 		int parts;
 
 		if (t.space != S_reg)
@@ -225,7 +225,7 @@ bounds_behind_if(Bounds *b, Op *o)
 				o = if_more(o, v[0], v[1]);
 				same = o->out[o->nout - 1];
 			}
-			part_set(b, behind, &f, &part[p], &e, &t, same);
+			part_set(b, after, &f, &part[p], &e, &t, same);
 		}
 		edge_set(b, o->out[i], &e);
 	}
@@ -259,7 +259,7 @@ bounds_into_loop(Bounds *b, Op *o, CarriedBounds *c)
 	for (int i = 0; i < n; i++) {
 		const Type t = for_init(o, i)->type;
 		TileBounds init, e = { .zero = 0 };
-		Part part[PARTS_MAX];
+		BoundPart part[PARTS_MAX];
 		int parts;
 
 		c->part[i] = o->nout;
@@ -299,7 +299,7 @@ starts_zero(const Val *v)
 }
 
 /* If each iteration gives the value `next` to a carried end, whose argument is `arg`: is it the same in all? Returns it
- * recomputed behind the loop, tightened by the initial one where the argument takes part; NULL: it differs. */
+ * recomputed after the loop, tightened by the initial one where the argument takes part; NULL: it differs. */
 static Val *
 same_in_all(Op *loop, Op *at, Val *next, const Val *arg, Val *first)
 {
@@ -313,9 +313,9 @@ same_in_all(Op *loop, Op *at, Val *next, const Val *arg, Val *first)
 	return x && joins ? bound_tighter(at, def->code, x, first) : x;
 }
 
-/* The end behind the loop: `same`, or the initial one if it has no iteration. */
+/* The end after the loop: `same`, or the initial one if it has no iteration. */
 static Val *
-behind_turns(Bounds *b, const Op *loop, Op *at, Val *same, Val *first)
+after_iterations(Bounds *b, const Op *loop, Op *at, Val *same, Val *first)
 {
 	Type i64 = type_scalar(D_i64);
 	Val *in[3] = { NULL, same, first };
@@ -327,15 +327,15 @@ behind_turns(Bounds *b, const Op *loop, Op *at, Val *same, Val *first)
 }
 
 void
-bounds_behind_loop(Bounds *b, Op *o, CarriedBounds *c)
+bounds_after_loop(Bounds *b, Op *o, CarriedBounds *c)
 {
-	Op *yield = o->blk[0]->last, *behind = o->next;
+	Op *yield = o->blk[0]->last, *after = o->next;
 
 	for (int i = 0; i < c->n; i++) {
 		const Type t = o->out[i]->type;
 		TileBounds own, e = { .zero = 0 };
 		MaskForms now, *f = &c->forms[i];
-		Part part[PARTS_MAX];
+		BoundPart part[PARTS_MAX];
 		int parts;
 
 		if (t.space != S_reg)
@@ -353,9 +353,9 @@ bounds_behind_loop(Bounds *b, Op *o, CarriedBounds *c)
 
 			loop_carry_next(o, next);
 			if (!part[p].tile && !loop_ends_early(o))
-				same = same_in_all(o, behind, next, arg, first);
-			part_set(b, behind, f, &part[p], &e, &t,
-			         same ? behind_turns(b, o, behind, same, first) : o->out[at]);
+				same = same_in_all(o, after, next, arg, first);
+			part_set(b, after, f, &part[p], &e, &t,
+			         same ? after_iterations(b, o, after, same, first) : o->out[at]);
 		}
 		for (int d = 0; d < t.rank; d++)
 			if (starts_zero(for_init(o, i)) && stays_zero(b, yield->in[i], o->blk[0]->arg[1 + i], &own, d))

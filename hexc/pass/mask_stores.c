@@ -2,9 +2,9 @@
  *
  * Most stores need nothing: the target ends where the value does. Otherwise the store goes through indices, which are
  * -1 where an element is missing: nothing is written there. */
-#include "hexc/pass/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/memory_effects.h"
+#include "hexc/pass/mask_tiles.h"
 #include <string.h>
 
 /* The question whether a target's bounds imply another end or front; `seen`: carried values under question, for which
@@ -169,12 +169,6 @@ unless_uniform(Op *o, Val *dest, Val *cond)
 	return n->out[0];
 }
 
-static Val *
-put(Op *o, OpCode code, int nin, Val *const *in, Type t)
-{
-	return op_new(o->parent, o, code, o->src, nin, in, 1, &t)->out[0];
-}
-
 /* Indices start + i * step along dim d of type t, with extent 1 in its other dims. */
 static Val *
 indices_along(Op *o, Val *start, int64_t step, int d, const Type *t)
@@ -186,16 +180,16 @@ indices_along(Op *o, Val *start, int64_t step, int d, const Type *t)
 		at.shape[i] = i == d ? t->shape[d] : 1;
 	narrow = at;
 	narrow.dtype = D_i32;
-	in[0] = put(o, O_iota, 0, NULL, narrow);
+	in[0] = mask_op(o, O_iota, 0, NULL, narrow);
 	IMM_SET(in[0]->def, dim, d);
-	in[0] = put(o, O_cast, 1, in, at);
+	in[0] = mask_op(o, O_cast, 1, in, at);
 	if (step != 1) {
-		in[1] = put(o, O_const, 0, NULL, at);
+		in[1] = mask_op(o, O_const, 0, NULL, at);
 		IMM_SET(in[1]->def, value, step);
-		in[0] = put(o, O_mul, 2, in, at);
+		in[0] = mask_op(o, O_mul, 2, in, at);
 	}
-	in[1] = put(o, O_splat, 1, &start, at);
-	return put(o, O_add, 2, in, at);
+	in[1] = mask_op(o, O_splat, 1, &start, at);
+	return mask_op(o, O_add, 2, in, at);
 }
 
 /* Bit d: r has a condition that varies along d. */
@@ -223,7 +217,7 @@ inside_of_dims(Op *o, const TileBounds *r, const Type *x, int g, int n)
 		if (d < g || d >= g + n)
 			part.shape[d] = 1;
 	v = inside_tile(o, r, &part);
-	return type_same(&v->type, &t) ? v : put(o, O_reshape, 1, &v, t);
+	return type_same(&v->type, &t) ? v : mask_op(o, O_reshape, 1, &v, t);
 }
 
 /* The indices, broadcast to the shape of `there`, or -1 where that is false. */
@@ -231,12 +225,12 @@ static Val *
 indices_or_none(Op *o, Val *index, Val *there)
 {
 	Type at = type_tile(index->type.dtype, S_reg, there->type.rank, there->type.shape);
-	Val *in[3] = { there, index, put(o, O_const, 0, NULL, at) };
+	Val *in[3] = { there, index, mask_op(o, O_const, 0, NULL, at) };
 
 	IMM_SET(in[2]->def, value, -1);
 	if (!type_same(&index->type, &at))
-		in[1] = put(o, O_broadcast, 1, &index, at);
-	return put(o, O_select, 3, in, at);
+		in[1] = mask_op(o, O_broadcast, 1, &index, at);
+	return mask_op(o, O_select, 3, in, at);
 }
 
 /* The target with dims [g, g + n) by indices, without elements outside of r, whose conditions vary along these dims.
@@ -301,7 +295,7 @@ by_all_indices(Op *o, Val *dest, const TileBounds *r)
 
 			for (int i = 0; i < t->rank; i++)
 				tile.shape[i] = i >= g && i < g + start->type.rank ? start->type.shape[i - g] : 1;
-			in[1 + d] = put(o, O_reshape, 1, &start, tile);
+			in[1 + d] = mask_op(o, O_reshape, 1, &start, tile);
 		} else {
 			in[1 + d] = indices_along(o, start, view ? view_step(view, d) : 1, at, t);
 		}

@@ -24,12 +24,12 @@ static const char steps[] =
 	"    Y[i :+ BN] = X[i :+ BN];\n"
 	"    for t in 0..3 {\n"
 	"        grid_barrier(S[0]);\n"
-	"        let l: register = Y[i - 1 :+ BN], r: register = Y[i + 1 :+ BN];\n"
+	"        let l = fill(Y[i - 1 :+ BN], 0), r = fill(Y[i + 1 :+ BN], 0);\n"
 	"        grid_barrier(S[1]);\n"
 	"        Y[i :+ BN] = (l + r) * 0.5;\n"
 	"    }\n"
 	"    grid_barrier(S[1]);\n"
-	"    Z[i :+ BN] = Y[N - BN - i :+ BN];\n"
+	"    Z[i :+ BN] = fill(Y[N - BN - i :+ BN], 0);\n"
 	"}\n";
 
 /* Multiples of 8: exact, whatever is added. */

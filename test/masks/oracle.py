@@ -103,7 +103,7 @@ def verdict(p: tree.Program, how: How) -> tuple[str, str]:
             good = GOOD_REASON.search(str(why))
             return ("refused" if good else "broken"), f"{name_of(e)}: {why}"
         except run.Failed as why:
-            return "wrong", f"{name_of(e)}: fault: {why}"
+            return ("refused" if GOOD_REASON.search(str(why)) else "wrong"), f"{name_of(e)}: fault: {why}"
         except Exception as why:  # noqa: BLE001
             return "broken", f"{name_of(e)}: {type(why).__name__}: {why}"
         d = difference(p, want, got)

@@ -1,0 +1,157 @@
+/* mask_inside.c - resolves the ops on bounds in pass mask_bounds: which elements exist, how many, and tiles filled with a
+ * number elsewhere. */
+
+#include "hexc/pass/mask_bounds.h"
+#include "hexc/analysis/value_range.h"
+#include "hexc/ir/dtype_value.h"
+#include <math.h>
+
+/* The op's result is x. */
+static void
+resolved(Bounds *b, Op *o, Val *x)
+{
+	if (!x->name)
+		x->name = o->out[0]->name;
+	replace_after(b, o->out[0], x);
+	b->changed = true;
+}
+
+static Val *
+splat(Op *o, Val *x, Type t)
+{
+	Type s = type_scalar(t.dtype);
+
+	if (x->type.dtype != t.dtype)
+		x = op_new(o->parent, o, O_cast, o->src, 1, &x, 1, &s)->out[0];
+	return op_new(o->parent, o, O_splat, o->src, 1, &x, 1, &t)->out[0];
+}
+
+void
+edge_inside(Bounds *b, Op *o)
+{
+	Val *x = inside_tile(o, edge_of(b, op_source(o)), &o->out[0]->type);
+
+	resolved(b, o, x ? x : mask_value(o, 1, o->out[0]->type));
+}
+
+/* The part of e that is missing before other elements along d; conditions of whole lines are not. */
+static TileBounds
+bounds_ahead(const TileBounds *e, int d)
+{
+	TileBounds r = { .zero = e->zero };
+
+	r.from[d] = e->from[d];
+	for (int i = 0; i < e->nmore; i++)
+		if (cond_varies(&e->more[i], d) && !(e->more[i].coef[d] && !e->more[i].lo))
+			r.more[r.nmore++] = e->more[i];
+	return r;
+}
+
+void
+edge_fill(Bounds *b, Op *o)
+{
+	TileBounds e = *edge_of(b, op_source(o));
+	bool flt = dtype_is_float(o->out[0]->type.dtype);
+	Val *x;
+
+	if (IMM(o, ahead))
+		e = bounds_ahead(&e, (int)IMM(o, ahead) - 1);
+	x = mask_all(b, o, op_source(o), &e, flt ? o->fimm : 0, flt ? 0 : IMM(o, fill));
+	if (x == op_source(o)) /* the same elements, without its bounds */
+		x = op_new(o->parent, o, O_unmask, o->src, 1, &x, 1, &x->type)->out[0];
+	resolved(b, o, x);
+}
+
+/* Sum along d of 1 where x is true and 0 elsewhere. */
+static Val *
+counted(Op *o, Val *x, int d)
+{
+	Type t = type_tile(D_i32, S_reg, x->type.rank, x->type.shape);
+	Val *in[3] = { x, mask_value(o, 1, t), mask_value(o, 0, t) };
+
+	in[0] = op_new(o->parent, o, O_select, o->src, 3, in, 1, &t)->out[0];
+	t.shape[d] = 1;
+	in[0] = op_new(o->parent, o, O_reduce_sum, o->src, 1, in, 1, &t)->out[0];
+	IMM_SET(in[0]->def, dim, d);
+	return in[0];
+}
+
+/* Is `at`, the end of a range that starts at element 0, above 0? It is a size minus a start. */
+static bool
+surely_some(Bounds *b, const Op *o, Val *from, Val *at)
+{
+	Val *start;
+
+	if (from)
+		return false;
+	if (val_fact(b->k, at).lo > 0)
+		return true;
+	if (!at->def || at->def->code != O_sub)
+		return false;
+	start = elt_rhs(at->def);
+	return val_fact(b->k, start).lo >= 0 && prove_inside(b->k, o, &start, 1, 1, elt_lhs(at->def));
+}
+
+/* Along one dim: whether an element exists, or how many. */
+void
+edge_inside_along(Bounds *b, Op *o)
+{
+	int d = (int)IMM(o, dim);
+	TileBounds e = bounds_along(edge_of(b, op_source(o)), d);
+	Type t = o->out[0]->type;
+	int64_t n = op_source(o)->type.shape[d];
+	Val *x, *from = e.from[d], *at = e.at[d];
+	bool any = o->code == O_inside_any;
+
+	if (e.nmore) {
+		x = counted(o, inside_tile(o, &e, &op_source(o)->type), d);
+		if (any) {
+			Val *in[2] = { mask_value(o, 0, x->type), x };
+
+			x = op_new(o->parent, o, O_lt, o->src, 2, in, 1, &t)->out[0];
+		} else if (t.dtype != D_i32) {
+			x = op_new(o->parent, o, O_cast, o->src, 1, &x, 1, &t)->out[0];
+		}
+		resolved(b, o, x);
+		return;
+	}
+	if ((!from && !at) || (any && at && surely_some(b, o, from, at))) {
+		resolved(b, o, mask_value(o, any ? 1 : n, t));
+		return;
+	}
+	x = ir_const(o->parent, o, n);
+	x = at ? ir_bin(o->parent, o, O_min, x, at) : x;
+	from = from ? ir_bin(o->parent, o, O_max, ir_const(o->parent, o, 0), from) : NULL;
+	if (any) {
+		x = ir_bin(o->parent, o, O_lt, from ? from : ir_const(o->parent, o, 0), x);
+	} else {
+		x = from ? ir_bin(o->parent, o, O_sub, x, from) : x;
+		if (val_fact(b->k, x).lo < 0)
+			x = ir_bin(o->parent, o, O_max, x, ir_const(o->parent, o, 0));
+	}
+	resolved(b, o, splat(o, x, t));
+}
+
+/* The first element of a range along a dim, or its end, as a scalar. */
+void
+edge_inside_end(Bounds *b, Op *o)
+{
+	int d = (int)IMM(o, dim);
+	TileBounds e = bounds_along(edge_of(b, op_source(o)), d);
+	int64_t n = op_source(o)->type.shape[d];
+	Val *x = ir_const(o->parent, o, o->code == O_inside_end ? n : 0);
+	bool tied = false;
+
+	for (int i = 0; i < e.nmore; i++)
+		tied = tied || cond_varies(&e.more[i], d);
+	if (tied)
+		diag_error(b->k->unit->diag, o->src,
+		           "along dimension %d, which elements are in bounds differs from line to line: elements "
+		           "cannot be taken in order; use `fill(x, value)` first",
+		           d);
+	if (o->code == O_inside_end && e.at[d])
+		x = ir_bin(o->parent, o, O_min, x, e.at[d]);
+	else if (o->code == O_inside_first && e.from[d])
+		x = bound_clamped(o, e.from[d], n);
+	resolved(b, o, x);
+}

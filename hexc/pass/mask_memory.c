@@ -1,0 +1,108 @@
+/* mask_memory.c - implements the rules of pass mask_bounds for loads, stores and copies: a shared tile has the bounds
+ * of what was last written to each of its parts. */
+#include "hexc/pass/mask_bounds.h"
+#include "hexc/analysis/value_range.h"
+#include "hexc/ir/dtype_value.h"
+#include "hexc/ir/memory_effects.h"
+
+/* A write of elements with bounds e to memory value v: a shared tile has the bounds of what was last stored to each
+ * part. Returns false if the part starts at a run-time position. */
+static bool
+written(Bounds *b, Op *o, Val *v, const TileBounds *e)
+{
+	Val *root = view_root(v);
+	const Op *view = v->def;
+	int64_t at[DIM_MAX];
+	Type part = root->type;
+	TileBounds now;
+
+	if (!root->def || root->def->code != O_alloc)
+		return true;
+	if (root->id >= b->nwriter) {
+		uint32_t n = root->id + root->id / 2 + 64;
+
+		b->writer = arena_grow(b->k->unit->arena, b->writer, b->nwriter, n, sizeof(Op *));
+		b->nwriter = n;
+	}
+	b->writer[root->id] = v == root && o->code == O_store ? o : NULL;
+	if (v == root) {
+		edge_set(b, root, e);
+		return true;
+	}
+	if (!bounds_known(e) && !bounds_known(edge_of(b, root)))
+		return true;
+	if (view->code != O_view || view_source(view) != root)
+		return false;
+	for (int d = 0; d < root->type.rank; d++) {
+		if (view_gathers(view, d) || !val_is_const(view_start(view, d), &at[d]) || view_step(view, d) != 1 ||
+		    (view_result_dim(view, d) < 0 && bounds_known(e)))
+			return false;
+		part.shape[d] = view_span(view, d);
+	}
+	now = bounds_replaced(b, o, edge_of(b, root), e, at, &part, &root->type);
+	edge_set(b, root, &now);
+	return true;
+}
+
+/* A part at a run-time position has all elements, 0 where the value has none. */
+void
+edge_store(Bounds *b, Op *o)
+{
+	static const TileBounds all;
+	TileBounds e = *edge_of(b, store_value(o));
+
+	if (access_found(o)) { /* no old value where nothing is done */
+		TileBounds old = store_dest(o)->type.space == S_global ? edges_of_memory(b, o, store_dest(o))
+		                                                       : (TileBounds){ .zero = 0 };
+
+		for (int d = 0; d < store_value(o)->type.rank; d++) {
+			MaskCond c = cond_of_range(&e, d);
+
+			cond_add(b, o, &old, &store_value(o)->type, c);
+		}
+		for (int i = 0; i < e.nmore; i++)
+			cond_add(b, o, &old, &store_value(o)->type, e.more[i]);
+		bounds_forget_values(&old);
+		edge_set(b, view_root(access_found(o)), &old);
+	}
+	if (store_dest(o)->type.space == S_global) {
+		if (bounds_known(&e))
+			VEC_PUSH(b->k->unit->arena, b->store, b->nstore, b->store_cap, ((MaskedStore){ o, e }));
+		return;
+	}
+	if (IMM(o, update))
+		return;
+	if (written(b, o, store_dest(o), &e))
+		return;
+	o->in[IN_store_value] = mask_all(b, o, store_value(o), &e, 0, 0);
+	edge_set(b, view_root(store_dest(o)), &all);
+}
+
+/* A copy that the program makes asynchronous brings zeros, which exist. */
+void
+edge_copy(Bounds *b, Op *o)
+{
+	static const TileBounds all;
+	TileBounds e = { .zero = 0 };
+
+	if (copy_dest(o)->type.space != S_shared) {
+		e = edges_of_memory(b, o, copy_source(o));
+		copy_leaves_out(b, o, &e);
+		return;
+	}
+	if (!IMM(o, async) && !IMM(o, filled))
+		e = edges_of_memory(b, o, copy_source(o));
+	if (!written(b, o, copy_dest(o), &e))
+		edge_set(b, view_root(copy_dest(o)), &all);
+}
+
+void
+edge_load(Bounds *b, Op *o)
+{
+	TileBounds e;
+
+	if (o->out[0]->type.space != S_reg)
+		return; /* a scalar exists: out of bounds it is 0 */
+	e = edges_of_memory(b, o, load_source(o));
+	edge_set(b, o->out[0], &e);
+}

@@ -1,0 +1,232 @@
+/* mask_products.c - implements the rules of pass mask_bounds for reductions, dots and sparse tiles: masks for their
+ * operands, and the bounds of their results. */
+#include "hexc/pass/mask_bounds.h"
+#include "hexc/analysis/value_range.h"
+#include "hexc/ir/dtype_value.h"
+#include "hexc/ir/sparse.h"
+#include <math.h>
+#include <string.h>
+
+/* Returns x with out-of-bounds zeros along dim d. For a square its operand is masked, so that a sum remains a
+ * sum of products. */
+static Val *
+cleared(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound)
+{
+	const Op *p = x->def;
+	Op *square;
+	Val *zeros;
+
+	if (!p || p->code != O_mul || elt_lhs(p) != elt_rhs(p) || edge_of(b, elt_lhs(p))->at[d] != bound ||
+	    edge_of(b, elt_lhs(p))->from[d] != from)
+		return mask_zero(b, o, x, d, from, bound);
+	zeros = mask_zero(b, o, elt_lhs(p), d, from, bound);
+	square = op_clone(o->parent, o, p, NULL, NULL);
+	square->in[IN_elt_lhs] = square->in[IN_elt_rhs] = zeros;
+	edge_set(b, square->out[0], edge_of(b, zeros));
+	return square->out[0];
+}
+
+/* The op's identity instead of elements that do not satisfy c. */
+static Val *
+without(Bounds *b, Op *o, Val *x, const MaskCond *c)
+{
+	DType t = x->type.dtype;
+
+	if (o->code == O_reduce_max)
+		return cond_mask(b, o, x, c, -(double)INFINITY, dtype_is_float(t) ? 0 : num_min(t));
+	if (o->code == O_reduce_min)
+		return cond_mask(b, o, x, c, (double)INFINITY, dtype_is_float(t) ? 0 : num_max(t));
+	return cond_mask(b, o, x, c, 0, 0);
+}
+
+void
+edge_reduce(Bounds *b, Op *o)
+{
+	int d = (int)IMM(o, dim);
+	DType t = o->out[0]->type.dtype;
+	TileBounds e = *edge_of(b, op_source(o)), lines = e.nmore ? bounds_reduced(b, o, &e, d, &op_source(o)->type) : e;
+	Val *bound = e.at[d], *from = e.from[d];
+
+	for (int i = 0; i < e.nmore; i++)
+		if (e.more[i].dims >> d & 1 && cond_varies(&e.more[i], d) &&
+		    !(e.more[i].zero && o->code == O_reduce_sum))
+			o->in[IN_op_source] = without(b, o, op_source(o), &e.more[i]);
+	if ((bound || from) && o->code == O_reduce_max)
+		o->in[IN_op_source] = mask_new(b, o, op_source(o), d, from, bound, -(double)INFINITY,
+		                               dtype_is_float(t) ? 0 : num_min(t));
+	else if ((bound || from) && o->code == O_reduce_min)
+		o->in[IN_op_source] = mask_new(b, o, op_source(o), d, from, bound, (double)INFINITY,
+		                               dtype_is_float(t) ? 0 : num_max(t));
+	else if ((bound || from) && !(e.zero >> d & 1))
+		o->in[IN_op_source] = cleared(b, o, op_source(o), d, from, bound);
+	lines.at[d] = lines.from[d] = NULL;
+	if (o->code != O_reduce_sum)
+		bounds_forget_values(&lines);
+	edge_set(b, o->out[0], &lines);
+}
+
+/* Is every element finite for any input, so that zero times it is zero? */
+static bool
+surely_finite(const Val *v)
+{
+	for (;;) {
+		const Op *o = v->def;
+
+		if (!dtype_is_float(v->type.dtype))
+			return true;
+		if (!o)
+			return false;
+		if (o->code == O_const)
+			return isfinite(o->fimm) != 0;
+		if (o->code != O_splat && o->code != O_broadcast && o->code != O_transpose &&
+		    o->code != O_reshape)
+			return false;
+		v = op_source(o);
+	}
+}
+
+/* Is the tile zero outside of [from, at) along d? */
+static bool
+is_zero_along(const Op *o, const TileBounds *e, int d, const Val *from, const Val *at)
+{
+	if ((e->at[d] || e->from[d]) && e->zero >> d & 1 && bound_same(o, e->at[d], at) &&
+	    bound_same(o, e->from[d], from))
+		return true;
+	for (int i = 0; i < e->nmore; i++) {
+		const MaskCond *c = &e->more[i];
+		bool only = c->zero && !c->tile && c->coef[d] == 1;
+
+		for (int j = 0; j < DIM_MAX; j++)
+			only = only && (j == d || !c->coef[j]);
+		if (only && bound_same(o, c->hi, at) && bound_same(o, c->lo, from))
+			return true;
+	}
+	return false;
+}
+
+/* A condition on k alone for the other factor, whose k is dim `to`. */
+static MaskCond
+along_k(Op *o, const MaskCond *c, int k, int to)
+{
+	MaskCond r = { .dims = 1u << to, .lo = c->lo, .hi = c->hi, .tile = c->tile };
+
+	r.coef[to] = c->coef[k];
+	memcpy(r.axis, c->axis, sizeof r.axis);
+	for (int i = c->tile ? c->tile->type.rank - 1 : -1; i >= 0; i--)
+		if (r.axis[i] != k && r.tile->type.rank > 1)
+			cond_slice_tile(o, &r, i, 0, 0);
+	r.axis[0] = (int8_t)to;
+	return r;
+}
+
+/* Conditions of a dot from those of operand `side`, besides ranges. Those on k clear the operand; those on k and
+ * other dims leave lines with an element, as in a sum. */
+static void
+dot_conditions(Bounds *b, Op *o, int side, const TileBounds *own, const TileBounds *other, TileBounds *e)
+{
+	const Type *x = &o->in[side]->type, *t = &o->out[0]->type;
+	int m = dot_batch(o), k = side ? m : m + 1, k_other = side ? m + 1 : m;
+	TileBounds lines = *own;
+
+	lines.at[k] = bound_tighter(o, O_min, own->at[k], other->at[k_other]);
+	lines.from[k] = bound_tighter(o, O_max, own->from[k], other->from[k_other]);
+	for (int i = 0; i < own->nmore; i++) {
+		const MaskCond *c = &own->more[i];
+
+		if (!(c->dims >> k & 1))
+			continue;
+		if (!cond_varies(c, k))
+			continue;
+		if (!c->zero)
+			o->in[side] = cond_mask(b, o, o->in[side], c, 0, 0);
+		if (c->dims == 1u << k && !surely_finite(o->in[1 - side])) {
+			MaskCond partner = along_k(o, c, k, k_other);
+
+			if (outside_of(o, other, &partner, &o->in[1 - side]->type) == OUT_UNKNOWN)
+				o->in[1 - side] = cond_mask(b, o, o->in[1 - side], &partner, 0, 0);
+		}
+	}
+	if (!own->nmore)
+		return;
+	lines = bounds_reduced(b, o, &lines, k, x);
+	for (int i = 0; i < lines.nmore; i++) {
+		MaskCond c = lines.more[i];
+		Type line = *x;
+
+		line.shape[k] = 1;
+		c.coef[k] = 0;
+		cond_add(b, o, e, t, cond_placed(o, &c, &line, t, 0));
+	}
+}
+
+void
+edge_dot(Bounds *b, Op *o)
+{
+	TileBounds ea = *edge_of(b, mma_a(o)), eb = *edge_of(b, mma_b(o)), e = { .zero = 0 };
+	int m = dot_batch(o), n = m + 1;
+	Val *own[2] = { ea.at[n], eb.at[m] }, *k = bound_tighter(o, O_min, own[0], own[1]);
+	Val *first[2] = { ea.from[n], eb.from[m] }, *from = bound_tighter(o, O_max, first[0], first[1]);
+	bool zero[2], flt = dtype_is_float(mma_a(o)->type.dtype);
+
+	for (int i = 0; i < 2; i++)
+		zero[i] = is_zero_along(o, i ? &eb : &ea, n - i, from, k);
+	for (int i = 0; i < 2 && (k || from); i++) {
+		bool other = zero[1 - i] && (!flt || surely_finite(o->in[i]));
+
+		if (zero[i] || other)
+			continue;
+		if (bound_same(o, own[i], k) && bound_same(o, first[i], from))
+			o->in[i] = mask_zero(b, o, o->in[i], n - i, from, k);
+		else /* its other elements may be used elsewhere */
+			o->in[i] = mask_new(b, o, o->in[i], n - i, from, k, 0, 0);
+		zero[i] = true;
+	}
+	for (int i = 0; i < 2; i++)
+		dot_conditions(b, o, i, i ? &eb : &ea, i ? &ea : &eb, &e);
+	for (int d = 0; d < m; d++) {
+		e.at[d] = bound_tighter(o, O_min, ea.at[d], eb.at[d]);
+		e.from[d] = bound_tighter(o, O_max, ea.from[d], eb.from[d]);
+	}
+	e.at[m] = ea.at[m];
+	e.at[n] = eb.at[n];
+	e.from[m] = ea.from[m];
+	e.from[n] = eb.from[n];
+	edge_set(b, o->out[0], &e);
+}
+
+/* Operands in shared memory cannot be masked: their copies fill zeros. The result has no bounds. */
+void
+edge_wgmma(Bounds *b, Op *o)
+{
+	(void)b;
+	(void)o;
+}
+
+/* Values and metadata have the same end. A partial group would have positions that do not increase, and
+ * elements past the values' end must be zero. */
+void
+edge_sparse_expand(Bounds *b, Op *o)
+{
+	int d = (int)IMM(o, dim);
+	Val *end = edge_of(b, sparse_positions(o))->at[d];
+	Val *from = edge_of(b, sparse_positions(o))->from[d], *own, *first;
+	TileBounds e;
+	Sparse s;
+
+	if (end && sparse_of(&sparse_values(o)->type, &sparse_positions(o)->type, d, &s) &&
+	    (val_fact(b->k, end).mult % s.npos || (from && val_fact(b->k, from).mult % s.npos)))
+		diag_error(b->k->unit->diag, o->src,
+		           "the positions may end within a group of %d; `assume` that their last dimension "
+		           "is a multiple of %d",
+		           s.npos, s.npos);
+	own = edge_of(b, sparse_values(o))->at[d];
+	first = edge_of(b, sparse_values(o))->from[d];
+	if (own && !(edge_of(b, sparse_values(o))->zero >> d & 1))
+		o->in[IN_sparse_values] = mask_zero(b, o, sparse_values(o), d, first, own);
+	e = *edge_of(b, sparse_values(o));
+	if (own)
+		e.at[d] = ir_bin(o->parent, o, O_mul, own, ir_const(o->parent, o, 2));
+	if (first)
+		e.from[d] = ir_bin(o->parent, o, O_mul, first, ir_const(o->parent, o, 2));
+	edge_set(b, o->out[0], &e);
+}
