@@ -192,9 +192,9 @@ show_value(void *user, const Op *o, int64_t block, const Type *type, int64_t n, 
 	j->value(j->user, &x);
 }
 
-/* Computes the bounds of all elements from the kernel with masks, in which nothing depends on elements outside of
- * tensors. The kernel itself runs without them, by the rules of missing elements, and computes the values; if it has
- * none to mask, one run does both (*whole). Returns false if the run has failed. */
+/* Computes the bounds of all elements from the kernel with masks, in which nothing depends on elements
+ * outside of tensors. The kernel itself runs without them, by the rules of missing elements, and computes
+ * the values; if it has none to mask, one run does both (*whole). Returns false if the run has failed. */
 static bool
 run_bounds(TileJob *j, const InterpOpt *opt, bool *whole)
 {
@@ -323,8 +323,7 @@ default_memory(const TileJob *j)
 	for (int i = 0; i < j->mk->nparam; i++)
 		if (j->mk->param[i].kind == HEXC_POINTER && j->mk->param[i].written)
 			most += sizeof(double) * (1 + BOUND_SUMS) *
-			                (size_t)arg_count(&j->mk->param[i], &j->arg[i]) +
-			        (size_t)j->arg[i].bytes;
+			        (size_t)arg_count(&j->mk->param[i], &j->arg[i]);
 	return most;
 }
 

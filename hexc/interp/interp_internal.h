@@ -279,7 +279,8 @@ bool interp_write(Interp *it, const Op *o, const View *v, const Type *t, const I
 bool law_eval(Interp *it, Op *o, EvalFn *eval);
 /* Sets which elements of `to` exist, by those of `from`, of the same shape. */
 void law_copy(Interp *it, InterpValue *to, const InterpValue *from);
-/* Parallel copies into a loop argument: `next` stores which elements of y exist, `swap` makes them the argument's. */
+/* Parallel copies into a loop argument: `next` stores which elements of y exist, `swap` makes them the
+ * argument's. */
 void law_next(Interp *it, InterpValue *arg, const InterpValue *y);
 void law_swap(InterpValue *arg);
 /* Starts a block of the grid with fresh memory. */

@@ -1,10 +1,10 @@
-/* law.c - implements the interpreter's rules of missing elements: those outside of their tensor, as numpy.ma
- * has masked ones (hexc/LANGUAGE.md, "Out-of-bounds elements").
+/* law.c - implements the interpreter's rules of missing elements: those outside of their tensor, as
+ * numpy.ma has masked ones (hexc/LANGUAGE.md, "Out-of-bounds elements").
  *
  * They apply to IR before pass mask_bounds, which turns them into code; this file shares nothing with that
- * pass. Every value has a list of conditions, each with a bool by element and the dims that it names; an element
- * exists where all hold. A rule, column `edge` of ops.def, prepares the operands, evaluates the op and computes
- * the result's conditions. */
+ * pass. Every value has a list of conditions, each with a bool by element and the dims that it names; an
+ * element exists where all hold. A rule, column `edge` of ops.def, prepares the operands, evaluates the op
+ * and computes the result's conditions. */
 #include "hexc/interp/law.h"
 #include "hexc/ir/dot.h"
 #include "hexc/ir/memory_effects.h"

@@ -14,8 +14,8 @@ typedef struct Filled {
 #define OP_EDGE(name, rule) LAW(rule);
 #include "hexc/ir/ops.def"
 
-/* Sets of conditions. law_set_of: of a value of n elements. law_set_add returns the bools of a new condition, all true;
- * law_set_settle removes it if it holds everywhere, or another one equals it. */
+/* Sets of conditions. law_set_of: of a value of n elements. law_set_add returns the bools of a new
+ * condition, all true; law_set_settle removes it if it holds everywhere, or another one equals it. */
 Missing *law_set_of(Interp *it, InterpValue *v, int64_t n);
 void law_set_clear(Missing *m);
 uint8_t *law_set_add(Interp *it, Missing *m, unsigned dims);

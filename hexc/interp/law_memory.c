@@ -180,8 +180,8 @@ part_known(const Val *to)
 	return true;
 }
 
-/* A write of elements with conditions m (NULL: all exist) to a part of a shared tile: its elements are as m, others
- * as they were. */
+/* A write of elements with conditions m (NULL: all exist) to a part of a shared tile: its elements are as
+ * m, others as they were. */
 static void
 write_shared_conditions(Interp *it, const Val *to, const View *v, const Type *t, const Missing *m)
 {

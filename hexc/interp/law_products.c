@@ -1,4 +1,5 @@
-/* law_products.c - implements the interpreter's rules of missing elements for reductions, sparse tiles and dots. */
+/* law_products.c - implements the interpreter's rules of missing elements for reductions, sparse tiles and
+ * dots. */
 #include "hexc/interp/law.h"
 #include "hexc/ir/dot.h"
 #include "hexc/ir/memory_effects.h"
@@ -9,8 +10,9 @@
 
 /* ---- reductions ------------------------------------------------------------------------------------------- */
 
-/* Adds to r, the conditions of a reduction of x along d, those of m: conditions that do not name d stay; those of d
- * alone are used up; where others name d, lines that have an element. `more` (or NULL) are conditions of d alone. */
+/* Adds to r, the conditions of a reduction of x along d, those of m: conditions that do not name d stay;
+ * those of d alone are used up; where others name d, lines that have an element. `more` (or NULL) are
+ * conditions of d alone. */
 static void
 lines_of(Interp *it, Missing *r, const Missing *m, const Type *x, int d)
 {
@@ -115,7 +117,8 @@ in_b(const LawFactors *f, int64_t at, int64_t p, int64_t col)
 	return (at * f->k + p) * f->n + col;
 }
 
-/* The sum of the products of which both factors exist; a NaN of a partner of a missing element does not count. */
+/* The sum of the products of which both factors exist; a NaN of a partner of a missing element does not
+ * count. */
 static void
 dot_of_pairs(Interp *it, const Op *o, const LawFactors *f)
 {

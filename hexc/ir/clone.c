@@ -233,3 +233,22 @@ kernel_copy(const Kernel *k)
 	n->nop = k->nop;
 	return n;
 }
+
+static void
+adopt(Kernel *k, Block *b)
+{
+	b->kernel = k;
+	for (Op *o = b->first; o; o = o->next)
+		for (int r = 0; r < 2; r++)
+			if (o->blk[r])
+				adopt(k, o->blk[r]);
+}
+
+void
+kernel_restore(Kernel *k, const Kernel *from)
+{
+	*k = *kernel_copy(from);
+	adopt(k, k->body);
+	if (k->grid)
+		adopt(k, k->grid);
+}

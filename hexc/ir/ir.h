@@ -499,6 +499,8 @@ void block_clone(Block *to, const Block *from);
 /* Returns a copy of the kernel with the same ids, which shares only immutable data. It is not added to
  * unit->kernel. */
 Kernel *kernel_copy(const Kernel *k);
+/* Gives k the contents of `from`, an earlier copy of it, which stays as it is. */
+void kernel_restore(Kernel *k, const Kernel *from);
 /* Visits every op of b in textual order, an owner before its regions. The op just returned may be unlinked if
  * it has no regions. Ops inserted between it and its successor are not visited. */
 typedef struct OpWalk {

@@ -304,8 +304,8 @@ Val *lower_if_any(Lower *l, Src src, Val *x, int dim, Val *of);
 Val *lower_inside_end(Lower *l, Src src, OpCode code, Val *x, int dim);
 /* x with elements that are all in bounds; those that were not are undefined. */
 Val *lower_unmask(Lower *l, Src src, Val *x);
-/* Returns v with the bounds of x; `reduced` is the dim along which v has one element of x's, or -1. Expressed as a
- * select between both, which pass fold replaces with v. */
+/* Returns v with the bounds of x; `reduced` is the dim along which v has one element of x's, or -1.
+ * Expressed as a select between both, which pass fold replaces with v. */
 Val *lower_as_far(Lower *l, const Expr *e, Val *v, Val *x, int reduced);
 
 /* ---- lower_dot.c, lower_sparse.c, lower_lookup.c --------------------------------------------- */

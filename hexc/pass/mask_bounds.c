@@ -167,8 +167,8 @@ tile_of_view(Op *o, const Op *view, const MaskCond *c, MaskCond *to)
 	return true;
 }
 
-/* Writes zeros to elements of the shared tile that do not satisfy c: a gathered element that does not exist is 0, and
- * exists. Copies have written them. */
+/* Writes zeros to elements of the shared tile that do not satisfy c: a gathered element that does not exist
+ * is 0, and exists. Copies have written them. */
 static void
 zero_in_memory(Bounds *b, const Val *root, const MaskCond *c)
 {
@@ -378,7 +378,7 @@ mask_zero(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound)
 static void
 forget_written(Bounds *b, const Op *o)
 {
-	for (int r = 0; r < 2 && o->blk[r]; r++) {
+	for (int r = 0; r < 2 && o->blk[r] && b->tiles; r++) {
 		OpWalk w;
 
 		for (Op *in = walk_first(&w, o->blk[r]); in; in = walk_next(&w)) {
@@ -466,10 +466,11 @@ run(Bounds *b, Kernel *k)
 	b->writer = NULL;
 	b->nundo = b->nstore = 0;
 	b->changed = b->grew = false;
+	b->tiles = kernel_has(k, O_alloc);
 	grow(b, k->nval);
 	facts_keep(k);
 	bounds_block(b, k->body);
-	for (int i = 0; i < b->nstore; i++)
+	for (int i = 0; i < b->nstore && !b->grew; i++)
 		store_leaves_out(b, b->store[i].op, &b->store[i].value);
 	facts_drop(k);
 }
@@ -478,17 +479,16 @@ bool
 pass_mask_bounds(Kernel *k)
 {
 	Bounds b = { .k = k };
+	Kernel *before;
 
 	if (k->masked)
 		return false;
-	b.learning = carries_tiles(k);
-	if (b.learning)
-		do
-			run(&b, kernel_copy(k));
-		while (b.grew && !k->unit->diag->nerror);
-	b.learning = false;
-	if (!k->unit->diag->nerror)
+	before = carries_tiles(k) ? kernel_copy(k) : NULL;
+	run(&b, k);
+	while (b.grew && !k->unit->diag->nerror) {
+		kernel_restore(k, before);
 		run(&b, k);
+	}
 	drop_unmask(k);
 	k->masked = true;
 	return b.changed;

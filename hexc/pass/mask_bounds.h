@@ -65,13 +65,13 @@ typedef struct Bounds {
 	uint32_t n;      /* entries of both; values created later have none unless set */
 	Op **writer;     /* by value id of a shared tile: the store that wrote all of it; NULL: another op */
 	uint32_t nwriter;
+	bool tiles;      /* there are shared tiles */
 	Instead *undo;
 	int nundo, undo_cap;
 	MaskedStore *store;  /* decided last: what loops carry is known then */
 	int nstore, store_cap;
 	MaskForms **learned; /* by op id of a loop: forms of its carried tiles, as far as known */
 	uint32_t nlearned;
-	bool learning;       /* on a copy of the kernel: no warnings */
 	bool grew;           /* a loop needs more forms than it had */
 	bool changed;
 } Bounds;
@@ -103,8 +103,8 @@ bool cond_equal(const Op *o, const MaskCond *a, const MaskCond *b);
 bool cond_varies(const MaskCond *c, int d);
 /* Sets c's tile to a bool tile of all dims of its value. */
 void cond_set_tile(Op *o, MaskCond *c, Val *tile);
-/* Takes n elements from `from` on of the condition's tile along its dim i; n = 0: that one, and the tile loses the
- * dim. */
+/* Takes n elements from `from` on of the condition's tile along its dim i; n = 0: that one, and the tile
+ * loses the dim. */
 void cond_slice_tile(Op *o, MaskCond *c, int i, int64_t from, int64_t n);
 /* Returns a bool tile of t's shape, true where c holds. */
 Val *cond_tile(Op *o, const MaskCond *c, const Type *t);
@@ -137,7 +137,8 @@ void store_leaves_out(Bounds *b, Op *o, const TileBounds *e);
 void copy_leaves_out(Bounds *b, Op *o, const TileBounds *e);
 
 /* mask_carried.c */
-/* Returns the loop that replaces o, with the ends of its carried tiles' bounds; sets the bounds of its arguments. */
+/* Returns the loop that replaces o, with the ends of its carried tiles' bounds; sets the bounds of its
+ * arguments. */
 Op *bounds_into_loop(Bounds *b, Op *o, CarriedBounds *c);
 /* Sets the bounds of the loop's results, once its body is done. */
 void bounds_after_loop(Bounds *b, Op *o, CarriedBounds *c);

@@ -1,4 +1,5 @@
-/* mask_bounds_rules.c - implements the rules of pass mask_bounds for ops that move elements, and what all rules share. */
+/* mask_bounds_rules.c - implements the rules of pass mask_bounds for ops that move elements, and what all
+ * rules share. */
 #include "hexc/pass/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
@@ -121,8 +122,8 @@ edge_shape(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
-/* The result has the operand's conditions. What comes from an element that does not exist is the value shifted
- * in: only elements before existing ones are moved onto those. */
+/* The result has the operand's conditions. What comes from an element that does not exist is the value
+ * shifted in: only elements before existing ones are moved onto those. */
 void
 edge_shift(Bounds *b, Op *o)
 {

@@ -1,9 +1,10 @@
 /* mask_carried.c - computes the bounds of values that loops carry and branches choose.
  *
- * A carried tile has the bounds that each iteration gives it: its conditions get carried ends, scalars that run
- * along, and bool tiles where a condition is no form. Which forms a loop needs is known only once its body has been
- * seen, so pass mask_bounds learns them on copies of the kernel until they stay the same. What no use observes is
- * removed by pass dce. After a loop, an end that is the same in all iterations is used as it is. */
+ * A carried tile has the bounds that each iteration gives it: its conditions get carried ends, scalars that
+ * run along, and bool tiles where a condition is no form. Which forms a loop needs is known only once its
+ * body has been seen, so pass mask_bounds starts again from a copy of the kernel until they stay the same.
+ * What no use observes is removed by pass dce. After a loop, an end that is the same in all iterations is
+ * used as it is. */
 #include "hexc/pass/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
@@ -101,7 +102,8 @@ parts_of(const MaskForms *f, int rank, BoundPart *p)
 	return n;
 }
 
-/* The part's value in e, computed before o: the scalar that leaves nothing out where e has no such condition. */
+/* The part's value in e, computed before o: the scalar that leaves nothing out where e has no such
+ * condition. */
 static Val *
 part_value(Op *o, const MaskForms *f, const BoundPart *p, const TileBounds *e, const Type *t)
 {
@@ -298,8 +300,22 @@ starts_zero(const Val *v)
 	return v->def && v->def->code == O_const && !(fabs(v->def->fimm) > 0) && IMM(v->def, value) == 0;
 }
 
-/* If each iteration gives the value `next` to a carried end, whose argument is `arg`: is it the same in all? Returns it
- * recomputed after the loop, tightened by the initial one where the argument takes part; NULL: it differs. */
+/* The end that an iteration itself gives, of one that is tightened by what the body's argument brings. */
+static Val *
+without_carried(Val *end, const Block *body)
+{
+	const Op *def = end ? end->def : NULL;
+
+	if (def && (def->code == O_min || def->code == O_max))
+		for (int i = 0; i < 2; i++)
+			if (!def->in[i]->def && def->in[i]->block == body)
+				return def->in[1 - i];
+	return end;
+}
+
+/* If each iteration gives the value `next` to a carried end, whose argument is `arg`: is it the same in
+ * all? Returns it recomputed after the loop, tightened by the initial one where the argument takes part;
+ * NULL: it differs. */
 static Val *
 same_in_all(Op *loop, Op *at, Val *next, const Val *arg, Val *first)
 {
@@ -326,6 +342,35 @@ after_iterations(Bounds *b, const Op *loop, Op *at, Val *same, Val *first)
 	return op_new(at->parent, at, O_select, at->src, 3, in, 1, &i64)->out[0];
 }
 
+/* Sets e to bounds with these forms, in a run whose result is not kept: any scalar serves. */
+static void
+bounds_of_forms(Bounds *b, Op *o, const MaskForms *f, const Type *t, TileBounds *e)
+{
+	BoundPart part[PARTS_MAX];
+	int parts = parts_of(f, t->rank, part);
+
+	for (int p = 0; p < parts; p++) {
+		Type cond = type_tile(D_bool, S_reg, t->rank, t->shape), index = type_index();
+		Val *v = part[p].tile ? op_new(o->parent, o, O_const, o->src, 0, NULL, 1, &cond)->out[0]
+		                      : op_new(o->parent, o, O_linear_block_id, o->src, 0, NULL, 1,
+		                               &index)
+		                                 ->out[0];
+
+		part_set(b, o, f, &part[p], e, t, v);
+	}
+}
+
+/* Completes the loop's yield, in such a run. */
+static void
+carried_anyhow(Op *o, const CarriedBounds *c, int i, const MaskForms *f, int rank)
+{
+	BoundPart part[PARTS_MAX];
+	int parts = parts_of(f, rank, part);
+
+	for (int p = 0; p < parts; p++)
+		loop_carry_next(o, o->blk[0]->arg[1 + c->part[i] + p]);
+}
+
 void
 bounds_after_loop(Bounds *b, Op *o, CarriedBounds *c)
 {
@@ -345,6 +390,13 @@ bounds_after_loop(Bounds *b, Op *o, CarriedBounds *c)
 		forms_of(&now, &own, t.rank);
 		forms_of(&now, edge_of(b, for_init(o, i)), t.rank);
 		b->grew = b->grew || forms_size(&now) > forms_size(f);
+		if (forms_size(&now) > forms_size(f)) { /* of later ops only the forms count */
+			bounds_of_forms(b, after, &now, &t, &e);
+			edge_set(b, o->out[i], &e);
+			carried_anyhow(o, c, i, f, t.rank);
+			*f = now;
+			continue;
+		}
 		parts = parts_of(f, t.rank, part);
 		for (int p = 0; p < parts; p++) {
 			int at = c->part[i] + p;
@@ -357,9 +409,15 @@ bounds_after_loop(Bounds *b, Op *o, CarriedBounds *c)
 			part_set(b, after, f, &part[p], &e, &t,
 			         same ? after_iterations(b, o, after, same, first) : o->out[at]);
 		}
-		for (int d = 0; d < t.rank; d++)
-			if (starts_zero(for_init(o, i)) && stays_zero(b, yield->in[i], o->blk[0]->arg[1 + i], &own, d))
+		for (int d = 0; d < t.rank; d++) {
+			TileBounds each = { .zero = 0 };
+
+			each.at[d] = without_carried(own.at[d], o->blk[0]);
+			each.from[d] = without_carried(own.from[d], o->blk[0]);
+			if (starts_zero(for_init(o, i)) &&
+			    stays_zero(b, yield->in[i], o->blk[0]->arg[1 + i], &each, d))
 				e.zero |= 1u << d;
+		}
 		e.finite = e.zero;
 		edge_set(b, o->out[i], &e);
 		*f = now;

@@ -1,7 +1,7 @@
 /* mask_conditions.c - computes the conditions of pass mask_bounds as bool tiles, and joins them.
  *
- * A condition is a linear form of the indices between two scalars as long as possible (mask_shapes.c); otherwise it
- * is a bool tile over the dims along which it varies. */
+ * A condition is a linear form of the indices between two scalars as long as possible (mask_shapes.c);
+ * otherwise it is a bool tile over the dims along which it varies. */
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
 #include "hexc/pass/mask_tiles.h"
@@ -226,8 +226,8 @@ is_multiple(const Op *o, Val *x, int64_t n)
 	return !x || val_fact(o->parent->kernel, x).mult % n == 0;
 }
 
-/* x / n rounded up; of a difference of multiples, the difference of the quotients, which is how a program counts
- * groups of n itself. */
+/* x / n rounded up; of a difference of multiples, the difference of the quotients, which is how a program
+ * counts groups of n itself. */
 static Val *
 shares(Op *o, Val *x, int64_t n)
 {

@@ -1,5 +1,5 @@
-/* mask_elementwise.c - implements the rules of pass mask_bounds for elementwise ops, lookups and masks: bounds of their
- * results, and what is known of elements outside of them. */
+/* mask_elementwise.c - implements the rules of pass mask_bounds for elementwise ops, lookups and masks:
+ * bounds of their results, and what is known of elements outside of them. */
 #include "hexc/pass/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
@@ -88,8 +88,8 @@ edge_elt(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
-/* Of the result outside of c: zeros map to zero. Zero times a finite number is zero. `zeros`: the op maps zeros to
- * zero; finite numbers are only known to stay finite in a single operand. */
+/* Of the result outside of c: zeros map to zero. Zero times a finite number is zero. `zeros`: the op maps
+ * zeros to zero; finite numbers are only known to stay finite in a single operand. */
 static Outside
 outside_after(Bounds *b, Op *o, const MaskCond *c, bool zeros)
 {
@@ -140,8 +140,8 @@ dims_named(const TileBounds *e, int rank)
 	return dims;
 }
 
-/* What is assigned to a part of a tile is there as it was, and so are the tile's other elements. `part`: 1 + 2 * the
- * dims that the part cuts. */
+/* What is assigned to a part of a tile is there as it was, and so are the tile's other elements. `part`: 1
+ * + 2 * the dims that the part cuts. */
 void
 edge_select(Bounds *b, Op *o)
 {

@@ -1,5 +1,5 @@
-/* mask_inside.c - resolves the ops on bounds in pass mask_bounds: which elements exist, how many, and tiles filled with a
- * number elsewhere. */
+/* mask_inside.c - resolves the ops on bounds in pass mask_bounds: which elements exist, how many, and tiles
+ * filled with a number elsewhere. */
 
 #include "hexc/pass/mask_bounds.h"
 #include "hexc/analysis/value_range.h"

@@ -1,12 +1,42 @@
-/* mask_memory.c - implements the rules of pass mask_bounds for loads, stores and copies: a shared tile has the bounds
- * of what was last written to each of its parts. */
+/* mask_memory.c - implements the rules of pass mask_bounds for loads, stores and copies: a shared tile has
+ * the bounds of what was last written to each of its parts. */
 #include "hexc/pass/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
 #include "hexc/ir/memory_effects.h"
+#include <string.h>
 
-/* A write of elements with bounds e to memory value v: a shared tile has the bounds of what was last stored to each
- * part. Returns false if the part starts at a run-time position. */
+/* The bounds e of a view's elements in terms of its source, of which it is a part of type `part`. */
+static TileBounds
+of_root(Bounds *b, Op *o, const TileBounds *e, const Op *view, const Type *part)
+{
+	TileBounds r = { .zero = 0 };
+	const Type *t = &view->out[0]->type;
+
+	for (int i = 0; i < t->rank + e->nmore; i++) {
+		MaskCond c = i < t->rank ? cond_of_range(e, i) : e->more[i - t->rank], to = c;
+
+		to.dims = 0;
+		memset(to.coef, 0, sizeof to.coef);
+		for (int d = 0; d < part->rank; d++) {
+			int at = view_result_dim(view, d);
+
+			if (at < 0)
+				continue;
+			to.dims |= (c.dims >> at & 1) << d;
+			to.coef[d] = c.coef[at];
+			for (int axis = 0; c.tile && axis < c.tile->type.rank; axis++)
+				if (c.axis[axis] == at)
+					to.axis[axis] = (int8_t)d;
+		}
+		if (c.tile || c.lo || c.hi)
+			cond_add(b, o, &r, part, to);
+	}
+	return r;
+}
+
+/* A write of elements with bounds e to memory value v: a shared tile has the bounds of what was last stored
+ * to each part. Returns false if the part starts at a run-time position. */
 static bool
 written(Bounds *b, Op *o, Val *v, const TileBounds *e)
 {
@@ -14,7 +44,7 @@ written(Bounds *b, Op *o, Val *v, const TileBounds *e)
 	const Op *view = v->def;
 	int64_t at[DIM_MAX];
 	Type part = root->type;
-	TileBounds now;
+	TileBounds now, own;
 
 	if (!root->def || root->def->code != O_alloc)
 		return true;
@@ -34,12 +64,12 @@ written(Bounds *b, Op *o, Val *v, const TileBounds *e)
 	if (view->code != O_view || view_source(view) != root)
 		return false;
 	for (int d = 0; d < root->type.rank; d++) {
-		if (view_gathers(view, d) || !val_is_const(view_start(view, d), &at[d]) || view_step(view, d) != 1 ||
-		    (view_result_dim(view, d) < 0 && bounds_known(e)))
+		if (view_gathers(view, d) || !val_is_const(view_start(view, d), &at[d]) || view_step(view, d) != 1)
 			return false;
 		part.shape[d] = view_span(view, d);
 	}
-	now = bounds_replaced(b, o, edge_of(b, root), e, at, &part, &root->type);
+	own = of_root(b, o, e, view, &part);
+	now = bounds_replaced(b, o, edge_of(b, root), &own, at, &part, &root->type);
 	edge_set(b, root, &now);
 	return true;
 }

@@ -1,5 +1,5 @@
-/* mask_products.c - implements the rules of pass mask_bounds for reductions, dots and sparse tiles: masks for their
- * operands, and the bounds of their results. */
+/* mask_products.c - implements the rules of pass mask_bounds for reductions, dots and sparse tiles: masks
+ * for their operands, and the bounds of their results. */
 #include "hexc/pass/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
@@ -119,8 +119,8 @@ along_k(Op *o, const MaskCond *c, int k, int to)
 	return r;
 }
 
-/* Conditions of a dot from those of operand `side`, besides ranges. Those on k clear the operand; those on k and
- * other dims leave lines with an element, as in a sum. */
+/* Conditions of a dot from those of operand `side`, besides ranges. Those on k clear the operand; those on
+ * k and other dims leave lines with an element, as in a sum. */
 static void
 dot_conditions(Bounds *b, Op *o, int side, const TileBounds *own, const TileBounds *other, TileBounds *e)
 {

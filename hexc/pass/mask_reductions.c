@@ -1,6 +1,6 @@
-/* mask_reductions.c - computes the bounds of a reduction's result for pass mask_bounds: the conditions that do not
- * name its dim stay, those of the dim alone are used up, and where others name it the lines that have an element
- * are in bounds. */
+/* mask_reductions.c - computes the bounds of a reduction's result for pass mask_bounds: the conditions that
+ * do not name its dim stay, those of the dim alone are used up, and where others name it the lines that
+ * have an element are in bounds. */
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
 #include "hexc/pass/mask_tiles.h"
@@ -61,8 +61,8 @@ lines_form(Op *o, MaskCond *c, int d, Val *from, Val *at, int64_t n)
 	return true;
 }
 
-/* The lines that have an element, for conditions that do not vary along d, and others of one form. All get the
- * names of all. Returns false if there are several forms. */
+/* The lines that have an element, for conditions that do not vary along d, and others of one form. All get
+ * the names of all. Returns false if there are several forms. */
 static bool
 lines_forms(Bounds *b, Op *o, const MaskCond *c, int n, int d, const TileBounds *e, const Type *x, TileBounds *r)
 {

@@ -1,7 +1,7 @@
-/* mask_shapes.c - computes what becomes of the conditions of pass mask_bounds where tiles are reshaped, sliced and
- * joined. A linear form survives slices and every reshape that splits a dim, or joins dims in whole rows. Where
- * a reshape joins rows that end earlier, and where pieces with different ends are joined, the condition becomes
- * a bool tile computed from the indices. */
+/* mask_shapes.c - computes what becomes of the conditions of pass mask_bounds where tiles are reshaped,
+ * sliced and joined. A linear form survives slices and every reshape that splits a dim, or joins dims in
+ * whole rows. Where a reshape joins rows that end earlier, and where pieces with different ends are joined,
+ * the condition becomes a bool tile computed from the indices. */
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
 #include "hexc/pass/mask_tiles.h"

@@ -1,39 +1,38 @@
 /* mask_stores.c - makes stores leave out elements that do not exist.
  *
- * Most stores need nothing: the target ends where the value does. Otherwise the store goes through indices, which are
- * -1 where an element is missing: nothing is written there. */
+ * Most stores need nothing: the target ends where the value does. Otherwise the store goes through indices,
+ * which are -1 where an element is missing: nothing is written there. */
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/memory_effects.h"
 #include "hexc/pass/mask_tiles.h"
 #include <string.h>
 
-/* The question whether a target's bounds imply another end or front; `seen`: carried values under question, for which
- * it is assumed. */
+/* The question whether a target's bounds imply another end or front; `seen`: carried values under question,
+ * for which it is assumed. */
 typedef struct Implies {
 	Bounds *b;
 	const Op *store;
 	const Val *target; /* the target's own end, or front; NULL: it has none */
 	bool front;
 	int64_t extent;
-	const Val *seen[16];
-	int nseen;
+	bool *seen; /* by value id; NULL: none yet */
 } Implies;
 
 static bool implied(Implies *q, Val *x);
 
 /* What a loop carries is implied if its initial value is, and each next one where the preceding ones are. */
 static bool
-carried_implied(Implies *q, const Val *v, Op *loop, int i)
+carried_implied(Implies *q, Op *loop, int i)
 {
 	const Op *yield = loop->blk[0]->last;
 
-	for (int n = 0; n < q->nseen; n++)
-		if (q->seen[n] == loop->out[i])
-			return true;
-	if (q->nseen == COUNT_OF(q->seen) || !yield || yield->code != O_yield || i >= yield->nin)
-		return false; /* the loop is not done yet */
-	(void)v;
-	q->seen[q->nseen++] = loop->out[i];
+	if (!q->seen)
+		q->seen = NEWN(q->b->k->unit->arena, bool, q->b->k->nval + 1);
+	if (q->seen[loop->out[i]->id])
+		return true;
+	if (i >= yield->nin)
+		return false;
+	q->seen[loop->out[i]->id] = true;
 	return implied(q, for_init(loop, i)) && implied(q, yield->in[i]);
 }
 
@@ -47,17 +46,17 @@ implied(Implies *q, Val *x)
 		return true;
 	if (q->target && (q->front ? bound_at_most(q->store, x, q->target) : bound_at_most(q->store, q->target, x)))
 		return true;
-	if (q->front ? val_fact(q->b->k, x).hi <= 0 : val_fact(q->b->k, x).lo >= q->extent)
-		return true;
 	if (owner && owner->code == O_for && x->index > 0)
-		return carried_implied(q, x, owner, x->index - 1);
+		return carried_implied(q, owner, x->index - 1);
 	if (def && def->code == O_for)
-		return carried_implied(q, x, def, x->index);
+		return carried_implied(q, def, x->index);
 	if (def && def->code == O_if)
 		return implied(q, def->blk[0]->last->in[x->index]) && implied(q, def->blk[1]->last->in[x->index]);
 	if (def && def->code == O_select)
 		return implied(q, select_yes(def)) && implied(q, select_no(def));
-	return def && def->code == (q->front ? O_max : O_min) && implied(q, elt_lhs(def)) && implied(q, elt_rhs(def));
+	if (def && def->code == (q->front ? O_max : O_min))
+		return implied(q, elt_lhs(def)) && implied(q, elt_rhs(def));
+	return q->front ? val_fact(q->b->k, x).hi <= 0 : val_fact(q->b->k, x).lo >= q->extent;
 }
 
 /* Does the condition hold for all elements? */
@@ -80,8 +79,8 @@ not_implied(Bounds *b, const Op *o, const TileBounds *e, const TileBounds *t, co
 	TileBounds r = { .zero = 0 };
 
 	for (int d = 0; d < x->rank; d++) {
-		Implies end = { b, o, t->at[d], false, x->shape[d], { NULL }, 0 };
-		Implies front = { b, o, t->from[d], true, 0, { NULL }, 0 };
+		Implies end = { b, o, t->at[d], false, x->shape[d], NULL };
+		Implies front = { b, o, t->from[d], true, 0, NULL };
 
 		r.at[d] = implied(&end, e->at[d]) ? NULL : e->at[d];
 		r.from[d] = implied(&front, e->from[d]) ? NULL : e->from[d];
@@ -102,7 +101,8 @@ not_implied(Bounds *b, const Op *o, const TileBounds *e, const TileBounds *t, co
 	return r;
 }
 
-/* Takes the conditions out of r that hold for all elements or for none, as a bool scalar; NULL: there is none. */
+/* Takes the conditions out of r that hold for all elements or for none, as a bool scalar; NULL: there is
+ * none. */
 static Val *
 take_uniform(Op *o, TileBounds *r, const Type *x)
 {
@@ -134,8 +134,8 @@ take_uniform(Op *o, TileBounds *r, const Type *x)
 	return all;
 }
 
-/* The target, or one outside of the tensor where cond is false: at index -1 of a dim, an outer one without a slice if
- * there is one. */
+/* The target, or one outside of the tensor where cond is false: at index -1 of a dim, an outer one without
+ * a slice if there is one. */
 static Val *
 unless_uniform(Op *o, Val *dest, Val *cond)
 {
@@ -233,8 +233,8 @@ indices_or_none(Op *o, Val *index, Val *there)
 	return mask_op(o, O_select, 3, in, at);
 }
 
-/* The target with dims [g, g + n) by indices, without elements outside of r, whose conditions vary along these dims.
- * Its other dims stay slices. */
+/* The target with dims [g, g + n) by indices, without elements outside of r, whose conditions vary along
+ * these dims. Its other dims stay slices. */
 static Val *
 by_some_indices(Op *o, Val *dest, const TileBounds *r, int g, int n)
 {
@@ -309,7 +309,8 @@ by_all_indices(Op *o, Val *dest, const TileBounds *r)
 	return n->out[0];
 }
 
-/* The target without elements outside of r; NULL: it is a view of a view. *indexed: it was by indices already. */
+/* The target without elements outside of r; NULL: it is a view of a view. *indexed: it was by indices
+ * already. */
 static Val *
 by_indices(Op *o, Val *dest, const TileBounds *r, bool *indexed)
 {
@@ -359,7 +360,7 @@ store_leaves_out(Bounds *b, Op *o, const TileBounds *e)
 		return;
 	}
 	o->in[IN_store_dest] = to;
-	if (!b->learning && !indexed)
+	if (!indexed)
 		diag_warn(b->k->unit->diag, DW_leftout, o->src,
 		          "the store leaves out elements that its value does not have%s%s%s; to store a number for them, "
 		          "write `fill(x, number)`",

@@ -1,5 +1,5 @@
-/* mask_tiles.c - builds the tiles and scalars of pass mask_bounds: indices, linear forms of them, and bools. Code that
- * nothing uses is removed by pass dce. */
+/* mask_tiles.c - builds the tiles and scalars of pass mask_bounds: indices, linear forms of them, and
+ * bools. Code that nothing uses is removed by pass dce. */
 #include "hexc/pass/mask_tiles.h"
 
 Type

@@ -1,5 +1,5 @@
-/* mask_tiles.h - declares the builders of pass mask_bounds. All create ops before o; types of tiles have the shape
- * of t. */
+/* mask_tiles.h - declares the builders of pass mask_bounds. All create ops before o; types of tiles have
+ * the shape of t. */
 #ifndef HEXC_MASK_TILES_H
 #define HEXC_MASK_TILES_H
 #include "hexc/pass/mask_bounds.h"

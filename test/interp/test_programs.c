@@ -447,7 +447,8 @@ TEST(windows)
 		"    grid(9);\n"
 		"    let b = block.x, x: register = X[b * 10 - 25 :+ 16 step 3];\n"
 		"    let s: shared = X[b * 10 - 25 :+ 16 step 3];\n"
-		"    R[b, :] = x;\n"
+		"    let z = fill(x, 0);\n"
+		"    R[b, :] = z;\n"
 		"    S[b, 0 :+ 1] = sum(x + 1, 0);\n"
 		"    S[b, 1 :+ 1] = mean(x, 0);\n"
 		"    S[b, 2 :+ 1] = reduce_max(x, 0);\n"
@@ -456,9 +457,9 @@ TEST(windows)
 		"    S[b, 5 :+ 1] = mean(s[4 :+ 8], 0);\n"
 		"    S[b, 6 :+ 1] = sum(X[b * 10 - 28 :+ 16 step 3] - x + 7, 0);\n"
 		"    S[b, 7 :+ 1] = sum(where(inside(s), 1.0, 100.0), 0);\n"
-		"    Y[b * 48 - 5 :+ 16 step 3] = x;\n"
-		"    Y[b * 48 - 4 :+ 16 step 3] = x * 2;\n"
-		"    Y[b * 48 - 3 :+ 16 step 3] = x * 3;\n"
+		"    Y[b * 48 - 5 :+ 16 step 3] = z;\n"
+		"    Y[b * 48 - 4 :+ 16 step 3] = z * 2;\n"
+		"    Y[b * 48 - 3 :+ 16 step 3] = z * 3;\n"
 		"}\n";
 
 	for (int64_t n = 1; n < 80; n += 13) {

@@ -126,7 +126,7 @@ static const char stubborn[] =
 	"    grid(1);\n"
 	"    var at = 0;\n"
 	"    pipeline i in 0..M - 1 step 1 stages STAGES {\n"
-	"        let a: shared = A[at :+ 1, :];\n"
+	"        let a: shared = fill(A[at :+ 1, :], 0);\n"
 	"        let x: shared = X[i :+ 1, :];\n"
 	"        let b: shared = A[i :+ 1, :];\n"
 	"        X[i + 1 :+ 1, :] = a + x * 2 + b;\n"
