@@ -313,20 +313,83 @@ without_carried(Val *end, const Block *body)
 	return end;
 }
 
-/* If each iteration gives the value `next` to a carried end, whose argument is `arg`: is it the same in
- * all? Returns it recomputed after the loop, tightened by the initial one where the argument takes part;
- * NULL: it differs. */
-static Val *
-same_in_all(Op *loop, Op *at, Val *next, const Val *arg, Val *first)
-{
-	const Op *def = next->def;
-	bool joins = def && (def->code == O_min || def->code == O_max) && (elt_lhs(def) == arg || elt_rhs(def) == arg);
-	Val *x;
+/* The ends of which a carried one is the tightest: values of the iteration, and ends that the loop carries. */
+typedef struct EndLeaves {
+	Val *value[8];
+	int n;
+	bool *carried; /* by carried value */
+	bool many;     /* more values than fit */
+} EndLeaves;
 
-	if (next == arg)
+static void
+leaves_of(EndLeaves *l, Val *v, OpCode code, const Block *body)
+{
+	if (!v->def && v->block == body && v->index > 0) {
+		l->carried[v->index - 1] = true;
+	} else if (v->def && v->def->code == code) {
+		leaves_of(l, elt_lhs(v->def), code, body);
+		leaves_of(l, elt_rhs(v->def), code, body);
+	} else if (l->n < (int)COUNT_OF(l->value)) {
+		l->value[l->n++] = v;
+	} else {
+		l->many = true;
+	}
+}
+
+/* Do the carried ends among the leaves of end `at` add nothing to its own values, in any number of iterations? */
+static bool
+carries_nothing(const Op *loop, const EndLeaves *own, int at, OpCode code)
+{
+	Block *body = loop->blk[0];
+	Arena *a = body->kernel->unit->arena;
+	EndLeaves all = { .carried = NEWN(a, bool, loop->nout + 1) };
+	bool *done = NEWN(a, bool, loop->nout + 1), more = true;
+
+	memcpy(all.carried, own->carried, (size_t)loop->nout);
+	while (more) {
+		more = false;
+		for (int j = 0; j < loop->nout; j++) {
+			if (!all.carried[j] || done[j])
+				continue;
+			if (j != at && !val_is_const(for_init(loop, j), NULL)) /* which leaves nothing out */
+				return false;
+			done[j] = more = true;
+			leaves_of(&all, body->last->in[j], code, body);
+		}
+	}
+	for (int i = 0; i < all.n; i++) {
+		bool has = false;
+
+		for (int j = 0; j < own->n; j++)
+			has = has || index_equal(body->last, all.value[i], own->value[j]);
+		if (!has)
+			return false;
+	}
+	return !all.many;
+}
+
+/* Is carried end `at` the same in all iterations? Returns it recomputed after the loop, tightened by the initial
+ * one where that takes part; NULL: it differs. code: O_min for ends, O_max for fronts. */
+static Val *
+same_in_all(Op *loop, Op *after, int at, OpCode code)
+{
+	Block *body = loop->blk[0];
+	EndLeaves own = { .carried = NEWN(body->kernel->unit->arena, bool, loop->nout + 1) };
+	Val *first = for_init(loop, at), *x = NULL;
+
+	if (body->last->in[at] == body->arg[1 + at])
 		return first;
-	x = val_outside(loop->parent, at, joins ? def->in[elt_lhs(def) == arg] : next, loop->blk[0]);
-	return x && joins ? bound_tighter(at, def->code, x, first) : x;
+	leaves_of(&own, body->last->in[at], code, body);
+	if (own.many || !own.n || !carries_nothing(loop, &own, at, code))
+		return NULL;
+	for (int i = 0; i < own.n; i++) {
+		Val *v = val_outside(loop->parent, after, own.value[i], body);
+
+		if (!v)
+			return NULL;
+		x = bound_tighter(after, code, x, v);
+	}
+	return own.carried[at] ? bound_tighter(after, code, x, first) : x;
 }
 
 /* The end after the loop: `same`, or the initial one if it has no iteration. */
@@ -360,54 +423,65 @@ bounds_of_forms(Bounds *b, Op *o, const MaskForms *f, const Type *t, TileBounds 
 	}
 }
 
-/* Completes the loop's yield, in such a run. */
-static void
-carried_anyhow(Op *o, const CarriedBounds *c, int i, const MaskForms *f, int rank)
+/* Completes the yield, for all carried tiles: each end's next value. Returns whether a loop needs more forms. */
+static bool
+carry_next(Bounds *b, Op *o, CarriedBounds *c)
 {
-	BoundPart part[PARTS_MAX];
-	int parts = parts_of(f, rank, part);
+	Op *yield = o->blk[0]->last;
+	bool grew = false;
 
-	for (int p = 0; p < parts; p++)
-		loop_carry_next(o, o->blk[0]->arg[1 + c->part[i] + p]);
+	for (int i = 0; i < c->n; i++) {
+		const Type t = o->out[i]->type;
+		MaskForms now, *f = &c->forms[i];
+		BoundPart part[PARTS_MAX];
+		const TileBounds own = *edge_of(b, yield->in[i]);
+		int parts;
+
+		if (t.space != S_reg)
+			continue;
+		parts = parts_of(f, t.rank, part);
+		for (int p = 0; p < parts; p++)
+			loop_carry_next(o, part_value(yield, f, &part[p], &own, &t));
+		now = *f;
+		forms_of(&now, &own, t.rank);
+		forms_of(&now, edge_of(b, for_init(o, i)), t.rank);
+		grew = grew || forms_size(&now) > forms_size(f);
+		*f = now;
+	}
+	return grew;
 }
 
 void
 bounds_after_loop(Bounds *b, Op *o, CarriedBounds *c)
 {
 	Op *yield = o->blk[0]->last, *after = o->next;
+	bool grew = carry_next(b, o, c);
 
+	b->grew = b->grew || grew;
 	for (int i = 0; i < c->n; i++) {
 		const Type t = o->out[i]->type;
 		TileBounds own, e = { .zero = 0 };
-		MaskForms now, *f = &c->forms[i];
+		const MaskForms *f = &c->forms[i];
 		BoundPart part[PARTS_MAX];
 		int parts;
 
 		if (t.space != S_reg)
 			continue;
-		own = *edge_of(b, yield->in[i]);
-		now = *f;
-		forms_of(&now, &own, t.rank);
-		forms_of(&now, edge_of(b, for_init(o, i)), t.rank);
-		b->grew = b->grew || forms_size(&now) > forms_size(f);
-		if (forms_size(&now) > forms_size(f)) { /* of later ops only the forms count */
-			bounds_of_forms(b, after, &now, &t, &e);
+		if (grew) { /* this run is not kept: of later ops only the forms count */
+			bounds_of_forms(b, after, f, &t, &e);
 			edge_set(b, o->out[i], &e);
-			carried_anyhow(o, c, i, f, t.rank);
-			*f = now;
 			continue;
 		}
+		own = *edge_of(b, yield->in[i]);
 		parts = parts_of(f, t.rank, part);
 		for (int p = 0; p < parts; p++) {
 			int at = c->part[i] + p;
-			Val *first = for_init(o, at), *arg = o->blk[0]->arg[1 + at], *same = NULL;
-			Val *next = part_value(yield, f, &part[p], &own, &t);
+			Val *same = NULL;
 
-			loop_carry_next(o, next);
 			if (!part[p].tile && !loop_ends_early(o))
-				same = same_in_all(o, after, next, arg, first);
+				same = same_in_all(o, after, at, part[p].front ? O_max : O_min);
 			part_set(b, after, f, &part[p], &e, &t,
-			         same ? after_iterations(b, o, after, same, first) : o->out[at]);
+			         same ? after_iterations(b, o, after, same, for_init(o, at)) : o->out[at]);
 		}
 		for (int d = 0; d < t.rank; d++) {
 			TileBounds each = { .zero = 0 };
@@ -420,6 +494,5 @@ bounds_after_loop(Bounds *b, Op *o, CarriedBounds *c)
 		}
 		e.finite = e.zero;
 		edge_set(b, o->out[i], &e);
-		*f = now;
 	}
 }
