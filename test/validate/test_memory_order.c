@@ -211,6 +211,8 @@ static const struct {
 	{ "if N > 3 && block.x > 0 { for i in max(0, (N - 3) / 2 * 2)..N - 3 {", false },
 	{ "if N < 1 || block.x < 1 { } else { for i in 0..N {", true },
 	{ "if N < 1 && block.x < 1 { } else { for i in 0..N {", false },
+	/* division truncates: at N = 4 the loop starts at 1, behind its end */
+	{ "if N > 3 { for i in (N - 7) / 4 * 4 + 1..N - 5 {", false },
 };
 
 TEST_EACH(a_loop_has_a_turn, COUNT_OF(between))
@@ -226,6 +228,88 @@ TEST_EACH(a_loop_has_a_turn, COUNT_OF(between))
 		if (o->code == O_barrier && (o->next->code == O_if || o->next->code == O_view))
 			op_unlink(o); /* pass insert_barriers's own, behind the loop or in front of all */
 	ck_assert_msg(between[_i].turn ? is_accepted(k) : is_refused(k), "%s", ir_text(u, k));
+}
+
+/* Loops of at most one iteration, as a remainder behind a main loop: the tile that it writes and then reads
+ * needs no barrier between iterations. With dividends of either sign: division truncates. */
+static const struct {
+	const char *range;
+	bool once;
+} rests[] = {
+	{ "max(0, (N - 6 + 3) / 4 * 4)..N - 2", true },
+	{ "max(0, (N - 7 + 3) / 4 * 4)..N - 2", false },
+	{ "(0 - N) / 4 * 4..4 - N", true },
+	{ "(0 - N) / 4 * 4..5 - N", false },
+	{ "0 - (5 - N) / 4 * 4..N - 4", true },
+	{ "0 - (6 - N) / 4 * 4..N - 1", false },
+};
+
+TEST_EACH(a_rest_runs_once, COUNT_OF(rests))
+{
+	const char *body = arena_printf(u->arena, "let b: shared f32[8];\n for i in %s step 4 {\n"
+	                                          " b[:] = A[0 :+ 8];\n Z[0 :+ 8] = b + 1; }\n",
+	                                rests[_i].range);
+	Kernel *k = synced(body, false);
+	Block *turn = prove_op(k->body, O_for, 0)->blk[0];
+	Op *read = prove_op(turn, O_load, 0);
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_barrier)
+			op_unlink(o);
+	ck_assert(is_refused(k));
+	op_new(turn, read, O_barrier, read->src, 0, NULL, 0, NULL);
+	ck_assert_msg(rests[_i].once ? is_accepted(k) : is_refused(k), "%s", ir_text(u, k));
+}
+
+/* Elements narrower than a byte that are written and read in these layouts, without a barrier. */
+#define ROWS "((4,4),(8,8)):((8@lane,1@warp),(1@reg,1@lane))"
+#define COLUMNS "((4,4),(8,8)):((8@lane,1@warp),(1@lane,1@reg))"
+#define SHIFTED "((4,4),(8,8)):((1@warp,8@lane),(1@reg,1@lane))"
+
+static const struct {
+	const char *written, *read;
+	int vec;
+	bool own; /* each byte belongs to one thread */
+} halves[] = {
+	{ ROWS, ROWS, 8, true },
+	{ ROWS, ROWS, 2, true },
+	{ ROWS, ROWS, 1, false },
+	{ COLUMNS, COLUMNS, 1, false },
+	{ ROWS, SHIFTED, 8, false },
+	{ ROWS, COLUMNS, 8, false },
+};
+
+static const Layout *
+layout_of(const char *text)
+{
+	Layout *l = NEW(u->arena, Layout);
+	size_t at = 0;
+
+	ck_assert(layout_parse(l, text, strlen(text), &at));
+	return l;
+}
+
+TEST_EACH(bytes_of_several_elements, COUNT_OF(halves))
+{
+	Kernel *k = run_source(u,
+	                       "kernel t(X: i4[16, 64], Y: out i4[16, 64])\n{\n grid(1);\n"
+	                       " let x: register = X[:, :];\n let b: shared = x;\n Y[:, :] = b;\n}\n",
+	                       "");
+	Op *write, *read;
+
+	u->target = target_find("sm_80");
+	pass_apply(k, "mask_bounds", pass_mask_bounds);
+	pass_apply(k, "legalize", pass_legalize);
+	pass_apply(k, "infer", pass_infer);
+	pass_apply(k, "allocate_smem", pass_allocate_smem);
+	write = prove_op(k->body, O_store, 0);
+	read = prove_op(k->body, O_load, 1);
+	ck_assert_ptr_eq(view_root(store_dest(write)), view_root(load_source(read)));
+	store_value(write)->type.layout = layout_of(halves[_i].written);
+	read->out[0]->type.layout = layout_of(halves[_i].read);
+	write->lowering->access.vec = halves[_i].vec;
+	ck_assert_msg(halves[_i].own ? is_accepted(k) : is_refused(k), "%s", ir_text(u, k));
 }
 
 /* What updates of one kind find is no update where it goes: on the way without a barrier of its own,
