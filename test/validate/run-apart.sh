@@ -22,5 +22,10 @@ for n in 16 40 64; do
 	try rest --arg "X=randint($n,-3,4)" --arg 'V=random(1)' --arg S=$n --arg M=32 --arg N=32
 done
 try halves --arg 'X=randint(1,-8,8)' --arg S=32
+for candidate in 0 1 2 3; do
+	"$HEXC" --emit-ptx "$here/apart.hexc" --kernel rings --arch sm_90a --prove -W unjudged --candidate $candidate \
+		-o /dev/null >"$dir/said" 2>&1 && ! grep -q 'could not check' "$dir/said" ||
+		fail "rings, candidate $candidate: $(cat "$dir/said")"
+done
 echo "$ran launches"
 exit $bad
