@@ -131,33 +131,42 @@ affine_equal(const LinearForm *x, const LinearForm *y)
 
 /* ---- division -------------------------------------------------------------------------------- */
 
-/* Is v a / d of a nonnegative a, which is (a - r) / d with 0 <= r <= *most? */
+/* v = (a - r) / d exactly, with `least` <= r <= `most`. */
+typedef struct Quotient {
+	const Val *a;
+	int64_t d, least, most;
+} Quotient;
+
+/* Is v a quotient by a constant? Division truncates: the remainder has the dividend's sign. */
 static bool
-is_quotient(Kernel *k, const Val *v, const Val **a, int64_t *d, int64_t *most)
+is_quotient(Kernel *k, const Val *v, Quotient *q)
 {
 	const Op *o = v->def;
+	int64_t most;
 	Fact f;
 
-	if (!o || o->code != O_div || !type_is_index(&v->type) || !val_is_const(elt_rhs(o), d))
+	if (!o || o->code != O_div || !type_is_index(&v->type) || !val_is_const(elt_rhs(o), &q->d))
 		return false;
-	if (*d <= 1 || *d > DIVISOR_MAX)
+	if (q->d <= 1 || q->d > DIVISOR_MAX)
 		return false;
-	*a = elt_lhs(o);
-	f = val_fact(k, *a);
-	*most = f.mult % *d == 0 ? 0 : *d - 1;
-	return f.lo >= 0;
+	q->a = elt_lhs(o);
+	f = val_fact(k, q->a);
+	most = f.mult % q->d == 0 ? 0 : q->d - 1;
+	q->least = f.lo >= 0 ? 0 : max64(f.lo, -most);
+	q->most = f.hi <= 0 ? 0 : min64(f.hi, most);
+	return true;
 }
 
 /* Returns a factor that turns all divisions in x into linear forms; 1 if there are none. */
 static int64_t
 common_divisor(Kernel *k, const LinearForm *x)
 {
-	int64_t all = 1, d, most;
-	const Val *a;
+	int64_t all = 1;
+	Quotient q;
 
 	for (int i = 0; i < x->n; i++)
-		if (is_quotient(k, x->v[i], &a, &d, &most) && all / gcd64(all, d) * d <= DIVISOR_MAX)
-			all = all / gcd64(all, d) * d;
+		if (is_quotient(k, x->v[i], &q) && all / gcd64(all, q.d) * q.d <= DIVISOR_MAX)
+			all = all / gcd64(all, q.d) * q.d;
 	return all;
 }
 
@@ -166,21 +175,20 @@ static LinearForm
 undivided(Kernel *k, const LinearForm *x, int64_t by, bool least)
 {
 	LinearForm out = affine_add(affine_const(0), affine_const(x->c), by);
-	int64_t d, most, times;
-	const Val *a;
+	int64_t times;
+	Quotient q;
 
 	for (int i = 0; i < x->n && out.ok; i++) {
-		if (!is_quotient(k, x->v[i], &a, &d, &most) || by % d) {
+		if (!is_quotient(k, x->v[i], &q) || by % q.d) {
 			LinearForm one = affine_val(x->v[i]);
 
 			out.ok = mul64(x->k[i], by, &times);
 			out = affine_add(out, one, times);
 			continue;
 		}
-		out.ok = mul64(x->k[i], by / d, &times);
-		out = affine_add(out, affine_of(k, a), times);
-		if ((times > 0) == least)
-			out = affine_add(out, affine_const(most), -times);
+		out.ok = mul64(x->k[i], by / q.d, &times);
+		out = affine_add(out, affine_of(k, q.a), times);
+		out = affine_add(out, affine_const((times > 0) == least ? q.most : q.least), -times);
 	}
 	return out;
 }

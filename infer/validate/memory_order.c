@@ -9,8 +9,9 @@
  * wait for their group before that barrier, and what lanes wrote is visible to the async proxy after a
  * proxy fence. From each access, all paths are followed until something orders it: into branches, out of
  * loops, whether or not these have had an iteration, and around them. On the path, the scalars that
- * addresses depend on are tracked as linear forms of their values at the start. Stage indices are numbers,
- * with all their possible values there (paths.c). An access that may overlap the first one is a violation.
+ * addresses in its tile or tensor depend on are tracked as linear forms of their values at the start. Stage
+ * indices are numbers, with all their possible values there (paths.c). An access that may overlap the first
+ * one is a violation.
  *
  * It is independent of pass insert_barriers: it keeps no set of accesses, and does not test whether
  * inserting a barrier would help. Copies with an mbarrier are left to pass_validate_warp_roles. What is not
@@ -92,17 +93,22 @@ typedef struct Begins {
 typedef struct Starts {
 	PathWalk f; /* first: the path walk passes a pointer to it */
 	Begins *at; /* [nop+1] */
+	uint8_t **wanted; /* [nval+1] by root: Order.wanted of walks from it; of id 0: none are wanted */
 } Starts;
+
+static void
+keep_way(Kernel *k, Begins *to, const Way *way)
+{
+	for (int i = 0; i < to->n; i++)
+		if (!memcmp(to->way[i].number, way->number, sizeof way->number))
+			return;
+	VEC_PUSH(k->unit->arena, to->way, to->n, to->cap, *way);
+}
 
 static void
 keep_numbers(PathWalk *f, Way *way, const Op *o)
 {
-	Begins *b = &((Starts *)(void *)f)->at[o->id];
-
-	for (int i = 0; i < b->n; i++)
-		if (!memcmp(b->way[i].number, way->number, sizeof way->number))
-			return;
-	VEC_PUSH(f->k->unit->arena, b->way, b->n, b->cap, *way);
+	keep_way(f->k, &((Starts *)(void *)f)->at[o->id], way);
 }
 
 /* Marks the scalars that v depends on, also in other iterations and branches. */
@@ -127,10 +133,13 @@ want(Order *w, const Val *v, int depth)
 		want(w, o->in[j], depth - 1);
 }
 
-/* Marks the scalars that a view of the root starts at. */
+/* Marks, for walks from accesses to the root, the scalars that a view of it starts at. */
 static void
 want_view(Order *w, Starts *n, const Op *view, const Val *root)
 {
+	if (!n->wanted[root->id])
+		n->wanted[root->id] = NEWN(w->k->unit->arena, uint8_t, w->k->nval + 1);
+	w->wanted = n->wanted[root->id];
 	for (int d = IN_view_start; d < view->nin; d++) {
 		want(w, view->in[d], MARK_DEPTH);
 		if (root->type.space == S_shared)
@@ -148,7 +157,6 @@ prepare(Order *w, Starts *n)
 
 	w->prove = (Prove){ .k = k, .arena = a, .ok = true, .nval = k->nval };
 	w->prove.held = NEWN(a, const Ownership *, k->nval + 1);
-	w->wanted = NEWN(a, uint8_t, k->nval + 1);
 	w->next = NEWN(a, const Op *, k->nop + 1);
 	w->known = arena_alloc(a, sizeof *w->known * (k->nop + 1));
 	w->owner[0] = NEWN(a, int16_t *, k->nop + 1);
@@ -158,6 +166,8 @@ prepare(Order *w, Starts *n)
 	n->f = (PathWalk){ .k = k, .ok = true, .op = keep_numbers };
 	n->f.slot = NEWN(a, uint8_t, k->nval + 1);
 	n->at = NEWN(a, Begins, k->nop + 1);
+	n->wanted = NEWN(a, uint8_t *, k->nval + 1);
+	n->wanted[0] = NEWN(a, uint8_t, k->nval + 1);
 	for (const Op *o = walk_first(&walk, k->body); o; o = walk_next(&walk)) {
 		int touches = order_touches(w, o, t);
 
@@ -175,6 +185,28 @@ prepare(Order *w, Starts *n)
 	w->blind = n->f.lost;
 }
 
+/* Returns the starts at o that differ in the wanted scalars. Others are unknown: their values, which a walk
+ * does not track, would multiply the walks. */
+static Begins
+starts_at(const Order *w, const Starts *n, const Op *o)
+{
+	const Begins *all = &n->at[o->id];
+	bool kept[NUMBERS] = { false };
+	Begins few = { .n = 0 };
+
+	for (uint32_t v = 1; v <= w->k->nval && all->n; v++)
+		if (n->f.slot[v] && w->wanted[v])
+			kept[n->f.slot[v] - 1] = true;
+	for (int i = 0; i < all->n && !n->f.lost; i++) {
+		Way way = all->way[i];
+
+		for (int j = 0; j < NUMBERS; j++)
+			way.number[j] = kept[j] ? way.number[j] : UNKNOWN;
+		keep_way(w->k, &few, &way);
+	}
+	return few;
+}
+
 static void
 begin_all(Order *w, const Starts *n, const Op *o)
 {
@@ -182,13 +214,16 @@ begin_all(Order *w, const Starts *n, const Op *o)
 	int touches = order_touches(w, o, t);
 
 	for (int i = 0; i < touches; i++) {
-		const Begins *b = &n->at[o->id];
+		const Val *root = t[i].root;
+		Begins b;
 
+		w->wanted = root && n->wanted[root->id] ? n->wanted[root->id] : n->wanted[0];
+		b = starts_at(w, n, o);
 		w->from = t[i];
 		if (!t[i].root) /* the last reads are unordered: a barrier follows the writes */
 			w->from.write = false;
-		for (int j = 0; j == 0 || j < b->n; j++) {
-			w->way = j < b->n && !n->f.lost ? &b->way[j] : NULL;
+		for (int j = 0; j == 0 || j < b.n; j++) {
+			w->way = j < b.n ? &b.way[j] : NULL;
 			follow(w);
 		}
 	}

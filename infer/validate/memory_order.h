@@ -111,7 +111,7 @@ typedef struct Order {
 	bool engines;     /* some op reads shared memory through the async proxy */
 	uint8_t *roles;   /* [nval+1] of a shared tile: bit r is set if role r has views of it */
 	PathWalk follow;    /* the path walk that tracks stage indices */
-	uint8_t *wanted;  /* [nval+1] scalars that addresses depend on */
+	uint8_t *wanted;  /* [nval+1] scalars that addresses in the root of `from` depend on */
 	const Op **next; /* [nop+1] the next op of its block that accesses or orders memory, or has regions */
 	int16_t **owner[2];  /* [nop+1] owner thread of each element, for the target and for the old value */
 	int64_t *bytes;   /* [nval+1] of a shared tile */

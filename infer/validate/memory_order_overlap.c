@@ -354,7 +354,27 @@ element_at(const OrderTouch *t, const int64_t *c)
 	return index_elem(shows, at);
 }
 
-/* Is some common element accessed by different threads? */
+/* Do both access the same elements, each once? by: the distance of their starts. */
+static bool
+same_part(const OrderTouch *from, const OrderTouch *t, const int64_t *by)
+{
+	for (int d = 0; d < from->root->type.rank; d++)
+		if (by[d] != 0 || span(from, d) != span(t, d))
+			return false;
+	return true;
+}
+
+/* Does t write elements narrower than a byte in vectors of full bytes? Then the byte of each of its elements
+ * is written by the element's thread. */
+static bool
+writes_bytes(const OrderTouch *t)
+{
+	int vec = t->write && !t->update ? op_access(t->op)->vec : 0;
+
+	return vec > 0 && vec * dtype_info[t->root->type.dtype].bits % 8 == 0;
+}
+
+/* Is some common element, or a byte of it, accessed by different threads? */
 static bool
 other_threads(Order *w, const OrderTouch *t, const int64_t *by)
 {
@@ -370,8 +390,10 @@ other_threads(Order *w, const OrderTouch *t, const int64_t *by)
 		return false; /* the same access again, element by element */
 	x = owners(w, from);
 	y = owners(w, t);
-	if (!x || !y || !from->plain || !t->plain || n > ELEMENTS_MOST ||
-	    dtype_info[from->root->type.dtype].bits < 8)
+	if (!x || !y || !from->plain || !t->plain || n > ELEMENTS_MOST)
+		return true;
+	if (dtype_info[from->root->type.dtype].bits < 8 &&
+	    (!same_part(from, t, by) || (!writes_bytes(from) && !writes_bytes(t))))
 		return true;
 	for (int64_t i = 0; i < n; i++) {
 		int64_t c[DIM_MAX] = { 0 }, at[DIM_MAX] = { 0 }, e, f;
