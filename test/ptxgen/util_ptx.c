@@ -19,6 +19,7 @@ emit(Unit *u, const char *ir, Kernel **k)
 	PtxOut out;
 
 	*k = ir_read(u, ir);
+	(*k)->masked = true; /* as after the passes that give layouts */
 	ck_assert_msg(kernel_verify(*k, "reading"), "%s", ir_diags(u));
 	u->kernel = k;
 	u->nkernel = 1;
