@@ -343,13 +343,34 @@ bound_tighter(Op *o, OpCode code, Val *x, Val *y)
 	return ir_bin(o->parent, o, code, x, y);
 }
 
+/* Reduces the question whether *start is below *size to one of their factors: of products by one number; of quotients,
+ * if the size is a multiple or rounded up. */
+static bool
+strip_factor(const Op *o, Val **size, Val **start)
+{
+	const Op *a = (*size)->def, *b = (*start)->def, *add;
+	int64_t n, by, more;
+
+	if (!a || !b || a->code != b->code || (a->code != O_mul && a->code != O_div) ||
+	    !val_is_const(elt_rhs(a), &n) || !val_is_const(elt_rhs(b), &by) || n != by || n <= 0)
+		return false;
+	add = elt_lhs(a)->def;
+	*start = elt_lhs(b);
+	*size = elt_lhs(a);
+	if (a->code == O_mul || is_multiple(o, elt_lhs(a), n))
+		return true;
+	if (!add || add->code != O_add || !val_is_const(elt_rhs(add), &more) || more != n - 1)
+		return false;
+	*size = elt_lhs(add);
+	return true;
+}
+
 /* Is x above 0? A size minus the start of a slice is, where a loop or the grid says so. */
 static bool
 surely_positive(Bounds *b, const Op *o, Val *x)
 {
 	const Op *def = x->def;
 	Val *size, *start;
-	int64_t n, by;
 
 	if (val_fact(b->k, x).lo > 0)
 		return true;
@@ -357,11 +378,8 @@ surely_positive(Bounds *b, const Op *o, Val *x)
 		return false;
 	size = elt_lhs(def);
 	start = elt_rhs(def);
-	while (size->def && start->def && size->def->code == start->def->code && size->def->code == O_mul &&
-	       val_is_const(elt_rhs(size->def), &n) && val_is_const(elt_rhs(start->def), &by) && n == by && n > 0) {
-		size = elt_lhs(size->def);
-		start = elt_lhs(start->def);
-	}
+	while (strip_factor(o, &size, &start))
+		;
 	return prove_inside(b->k, o, &start, 1, 1, size);
 }
 

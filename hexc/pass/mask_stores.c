@@ -134,7 +134,7 @@ take_uniform(Op *o, TileBounds *r, const Type *x)
 	return all;
 }
 
-/* The target, or one outside of the tensor where cond is false: at index -1 of a dim, an outer one without
+/* The target, or one outside of the tensor where cond is false: at the end of a dim, an outer one without
  * a slice if there is one. */
 static Val *
 unless_uniform(Op *o, Val *dest, Val *cond)
@@ -158,10 +158,7 @@ unless_uniform(Op *o, Val *dest, Val *cond)
 	if (best < 0)
 		return NULL;
 	choice[1] = in[1 + best];
-	choice[2] = ir_const(o->parent, o, view && view_result_dim(view, best) < 0 ? -1 : -dest->type.shape[best]);
-	if (view && view_result_dim(view, best) >= 0)
-		choice[2] = ir_const(o->parent, o,
-		                     -dest->type.shape[view_result_dim(view, best)] * view_step(view, best));
+	choice[2] = val_param(o->parent->kernel, root)->size[best];
 	in[1 + best] = op_new(o->parent, o, O_select, o->src, 3, choice, 1, &i64)->out[0];
 	n = op_new(o->parent, o, O_view, o->src, 1 + root->type.rank, in, 1, &dest->type);
 	if (view)
