@@ -131,7 +131,9 @@ interp_args_plain(TileJob *j)
 
 	for (int i = 0; i < j->mk->nparam; i++)
 		a[i] = (InterpArg){ j->arg[i].ptr,
-			            j->mk->param[i].kind == HEXC_POINTER ? arg_count(&j->mk->param[i], &j->arg[i]) : 0,
+			            j->mk->param[i].kind == HEXC_POINTER
+			                    ? arg_count(&j->mk->param[i], &j->arg[i])
+			                    : 0,
 			            j->arg[i].i, j->arg[i].f };
 	return a;
 }

@@ -200,7 +200,7 @@ interp_task(Interp *it)
 		t->frame[depth].at = o->next;
 		if (!(is_left_out(it, o)  ? race_scratch(it, o)
 		      : it->k->masked ? eval_fn[o->code](it, o)
-		                      : law_eval(it, o, eval_fn[o->code])))
+		                         : law_eval(it, o, eval_fn[o->code])))
 			return false;
 		if (t->blocked) {
 			t->frame[depth].at = o;

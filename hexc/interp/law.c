@@ -1,10 +1,10 @@
-/* law.c - implements the interpreter's rules of missing elements: those outside of their tensor, as
- * numpy.ma has masked ones (hexc/LANGUAGE.md, "Out-of-bounds elements").
+/* law.c - implements the interpreter's rules of missing elements: the elements outside of their
+ * tensor, which numpy.ma would mask (hexc/LANGUAGE.md, "Out-of-bounds elements").
  *
- * They apply to IR before pass mask_bounds, which turns them into code; this file shares nothing with that
- * pass. Every value has a list of conditions, each with a bool by element and the dims that it names; an
- * element exists where all hold. A rule, column `edge` of ops.def, prepares the operands, evaluates the op
- * and computes the result's conditions. */
+ * The rules apply to IR before pass mask_bounds, which turns them into code. The pass and this file share no
+ * code. Each value has a list of conditions. A condition has a bool per element and the dims that it names;
+ * an element exists if all conditions hold for it. The rule of an op, column `edge` of ops.def, prepares the
+ * operands, evaluates the op and computes the conditions of its results. */
 #include "hexc/interp/law.h"
 #include "hexc/ir/dot.h"
 #include "hexc/ir/memory_effects.h"
@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- sets of conditions ----------------------------------------------------------------------------- */
+/* ---- sets of conditions ---------------------------------------------------------------------- */
 
 Missing *
 law_set_of(Interp *it, InterpValue *v, int64_t n)
@@ -32,7 +32,7 @@ law_set_clear(Missing *m)
 		m->count = 0;
 }
 
-/* Returns the bools of a new condition, all true. */
+/* Adds a condition that names `dims`. Returns its bools, all true. */
 uint8_t *
 law_set_add(Interp *it, Missing *m, unsigned dims)
 {
@@ -47,7 +47,7 @@ law_set_add(Interp *it, Missing *m, unsigned dims)
 	return m->there[i];
 }
 
-/* Removes the last condition if it holds everywhere, or another one equals it. */
+/* Removes the last condition if it holds for all elements or equals another one. */
 void
 law_set_settle(Missing *m)
 {
@@ -117,7 +117,7 @@ law_swap(InterpValue *arg)
 	arg->missing = now;
 }
 
-/* ---- operands ----------------------------------------------------------------------------------------- */
+/* ---- operands -------------------------------------------------------------------------------- */
 
 void
 law_put_number(InterpValue *x, DType t, int64_t j, double f, int64_t i)
@@ -128,7 +128,7 @@ law_put_number(InterpValue *x, DType t, int64_t j, double f, int64_t i)
 		x->i[j] = num_wrap(t, i);
 }
 
-/* Replaces the missing elements of v by a number until `restore`. */
+/* Replaces the missing elements of v by f or i until law_restore. */
 Filled
 law_filled(Interp *it, const Val *v, double f, int64_t i)
 {
@@ -158,7 +158,7 @@ law_restore(Filled r)
 	r.slot->i = (void *)r.was;
 }
 
-/* ---- ops without tiles, and those that make whole ones --------------------------------------------------- */
+/* ---- ops without tiles, and those that make whole ones --------------------------------------- */
 
 LAW(no_tile)
 {
@@ -177,7 +177,7 @@ LAW(wgmma)
 	return law_rule_whole(it, o, eval);
 }
 
-/* ---- elementwise -------------------------------------------------------------------------------------- */
+/* ---- elementwise ----------------------------------------------------------------------------- */
 
 LAW(elt)
 {
@@ -193,14 +193,16 @@ LAW(elt)
 		const Missing *m = slot_of(it, o->in[i])->missing;
 
 		for (int c = 0; m && c < m->count; c++) {
-			memcpy(law_set_add(it, law_set_of(it, r, r->n), m->dims[c]), m->there[c], (size_t)r->n);
+			memcpy(law_set_add(it, law_set_of(it, r, r->n), m->dims[c]), m->there[c],
+			       (size_t)r->n);
 			law_set_settle(r->missing);
 		}
 	}
 	return true;
 }
 
-/* What is assigned to a part of a tile is there as it was, and so are the tile's other elements. */
+/* After an assignment to a part of a tile, the part's elements exist as in the assigned value, the others as
+ * before. `part`: 1 + 2 * the dims that the part cuts; 0: no such assignment. */
 LAW(select)
 {
 	const Val *from[2] = { select_no(o), select_yes(o) };
@@ -249,7 +251,8 @@ LAW(mask)
 	return ok;
 }
 
-/* Conditions of a gathered tile that do not name its last dim, in which the indices select. */
+/* Adds to r those of the table's conditions m that do not name its last dim, along which the indices
+ * select. */
 static void
 add_table_conditions(Interp *it, Missing *r, const Op *o, const Missing *m)
 {
@@ -278,7 +281,7 @@ add_table_conditions(Interp *it, Missing *r, const Op *o, const Missing *m)
 	}
 }
 
-/* Elements of a table that do not exist are read as 0. */
+/* Reads missing elements of the table as 0, and uses index 0 for missing indices. */
 LAW(lookup)
 {
 	Filled table = law_filled(it, lookup_table(o), 0, 0), index = law_filled(it, lookup_index(o), 0, 0);
@@ -293,9 +296,9 @@ LAW(lookup)
 	return ok;
 }
 
-/* ---- shapes --------------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
-/* Row-major number of the element of x that element j of the result is. */
+/* Returns the row-major index of the element of x that becomes element j of the result. */
 static int64_t
 element_from(const Op *o, const Type *x, const Type *t, int64_t j)
 {
@@ -316,8 +319,8 @@ element_from(const Op *o, const Type *x, const Type *t, int64_t j)
 	return n;
 }
 
-/* Dims of a reshape's result that are named for dims of its operand: all of a group of dims that are cut or
- * joined together. */
+/* Returns the dims that a condition on `dims` of x names after a reshape to t: where it names one dim of a
+ * group that is split or joined together, it names all of them. */
 unsigned
 law_names_reshaped(unsigned dims, const Type *x, const Type *t)
 {
@@ -342,6 +345,7 @@ law_names_reshaped(unsigned dims, const Type *x, const Type *t)
 	return r;
 }
 
+/* Returns the dims of o's result, of type t, that a condition on `dims` of its operand names. */
 static unsigned
 names_after(const Op *o, unsigned dims, const Type *x, const Type *t)
 {
@@ -386,11 +390,13 @@ LAW(slice)
 	return law_rule_shape(it, o, eval);
 }
 
-/* Conditions of a concatenation along d: of the elements of both pieces, under all names and d. */
+/* Gives a concatenation along d one condition: the element exists in its piece. The condition names d and all
+ * dims that the pieces' conditions name. */
 LAW(concat)
 {
 	const Type *x = &concat_first(o)->type, *t = &o->out[0]->type;
-	const Missing *m[2] = { slot_of(it, concat_first(o))->missing, slot_of(it, concat_second(o))->missing };
+	const Missing *m[2] = { slot_of(it, concat_first(o))->missing,
+		                slot_of(it, concat_second(o))->missing };
 	InterpValue *r = slot_of(it, o->out[0]);
 	int d = (int)IMM(o, dim);
 	int64_t line = inner_size(t, d) * t->shape[d], first = inner_size(t, d) * x->shape[d];
@@ -425,7 +431,7 @@ LAW(shift)
 	return ok;
 }
 
-/* ---- ops on the conditions themselves ---------------------------------------------------------------------------- */
+/* ---- ops on the conditions themselves -------------------------------------------------------- */
 
 LAW(inside)
 {
@@ -438,7 +444,7 @@ LAW(inside)
 	return true;
 }
 
-/* Counts by the conditions that name dim d. */
+/* Does element j satisfy all conditions that name dim d? */
 static bool
 exists_along(const Missing *m, int d, int64_t j)
 {
@@ -469,7 +475,8 @@ LAW(inside_along)
 	return true;
 }
 
-/* The first element along a dim that exists in some line, or the end of those. */
+/* Computes the index along a dim of the first element that exists in some line, or the index after the last
+ * such element. */
 LAW(inside_end)
 {
 	const Type *x = &op_source(o)->type;
@@ -490,8 +497,9 @@ LAW(inside_end)
 
 		if (at >= first && at < end && !exists_along(m, d, j))
 			return interp_error(it, INTERP_E_FAULT, o,
-			                    "along dimension %d, which elements are in bounds differs from line to "
-			                    "line: elements cannot be taken in order; use `fill(x, value)` first",
+			                    "along dimension %d, which elements are in bounds differs "
+			                    "from line to line: elements cannot be taken in order; "
+			                    "use `fill(x, value)` first",
 			                    d);
 	}
 	slot_of(it, o->out[0])->i[0] = o->code == O_inside_end ? end : first;
@@ -510,7 +518,7 @@ LAW(fill)
 	return true;
 }
 
-/* Missing elements become numbers that nothing may depend on. */
+/* Replaces missing elements by NaN or 1; no result may depend on them. */
 static bool
 unmask(Interp *it, Op *o)
 {
@@ -522,7 +530,7 @@ unmask(Interp *it, Op *o)
 	return true;
 }
 
-/* ---- dispatch ------------------------------------------------------------------------------------------------------ */
+/* ---- dispatch -------------------------------------------------------------------------------- */
 
 bool
 law_eval(Interp *it, Op *o, EvalFn *eval)

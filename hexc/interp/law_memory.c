@@ -7,9 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- memory -------------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Root coordinates of element j of a view of type t. */
+/* Sets `at` to the coordinates in the root of element j of a view of type t. */
 static void
 root_place(Interp *it, const View *v, const Type *t, int64_t j, int64_t *at)
 {
@@ -33,7 +33,8 @@ root_place(Interp *it, const View *v, const Type *t, int64_t j, int64_t *at)
 	}
 }
 
-/* Adds the conditions of a view's index tiles, on its dims from the gathered one on. */
+/* Adds the conditions of a view's index tiles to r. Dim i of an index tile is the view's dim v->gather +
+ * i. */
 static void
 add_index_conditions(Interp *it, Missing *r, const View *v, const Type *t)
 {
@@ -62,7 +63,7 @@ add_index_conditions(Interp *it, Missing *r, const View *v, const Type *t)
 	}
 }
 
-/* The view's dim of a root dim; -1: a single index. */
+/* Returns the view's dim that runs along a root dim; -1: the view has a single index there. */
 static int
 view_dim(const View *v, int root)
 {
@@ -72,7 +73,7 @@ view_dim(const View *v, int root)
 	return -1;
 }
 
-/* Conditions of a slice of a tensor: one a dim. */
+/* Adds the conditions of a slice of a tensor to r: per dim, that the index is within the tensor. */
 static void
 add_tensor_conditions(Interp *it, Missing *r, const View *v, const Type *t)
 {
@@ -94,7 +95,8 @@ add_tensor_conditions(Interp *it, Missing *r, const View *v, const Type *t)
 	}
 }
 
-/* Conditions of a part of a shared tile. Of an element that an index addresses: none, it is 0 then. */
+/* Adds the conditions of a part of a shared tile to r. Conditions on a dim that indices select from are not
+ * kept: an element that does not satisfy them becomes 0 in x, and exists. */
 static void
 add_shared_conditions(Interp *it, Missing *r, const View *v, const Type *t, InterpValue *x)
 {
@@ -103,7 +105,9 @@ add_shared_conditions(Interp *it, Missing *r, const View *v, const Type *t, Inte
 	Type whole = type_tile(v->shared->dtype, S_reg, v->shared->rank, v->shared->shape);
 
 	for (int c = 0; m && c < m->count; c++) {
-		unsigned names = type_same(&root, &whole) ? m->dims[c] : law_names_reshaped(m->dims[c], &whole, &root);
+		unsigned names = type_same(&root, &whole)
+		                         ? m->dims[c]
+		                         : law_names_reshaped(m->dims[c], &whole, &root);
 		unsigned dims = 0;
 		bool gathered = false;
 		uint8_t *there;
@@ -136,7 +140,7 @@ add_shared_conditions(Interp *it, Missing *r, const View *v, const Type *t, Inte
 	}
 }
 
-/* Sets r's conditions to those of what a view reads, of type t; x has its elements. */
+/* Sets r to the conditions of a read through a view of type t. x has the elements read. */
 static void
 read_conditions(Interp *it, Missing *r, const View *v, const Type *t, InterpValue *x)
 {
@@ -149,7 +153,8 @@ read_conditions(Interp *it, Missing *r, const View *v, const Type *t, InterpValu
 		add_index_conditions(it, r, v, t);
 }
 
-/* A bool by element, true where a write to the view leaves the element out; NULL: nowhere. */
+/* Returns a bool per element, true where a write of n elements to the view leaves the element out, since the
+ * value or its index is missing. Returns NULL if none is left out. */
 static const uint8_t *
 left_out(Interp *it, const View *v, const Type *t, const Missing *value, int64_t n)
 {
@@ -169,7 +174,7 @@ left_out(Interp *it, const View *v, const Type *t, const Missing *value, int64_t
 	return any ? out : NULL;
 }
 
-/* Are all elements of the shared tile written, or a part at compile-time numbers? */
+/* Is `to` a whole shared tile, or a part of one at compile-time positions? */
 static bool
 part_known(const Val *to)
 {
@@ -180,8 +185,9 @@ part_known(const Val *to)
 	return true;
 }
 
-/* A write of elements with conditions m (NULL: all exist) to a part of a shared tile: its elements are as
- * m, others as they were. */
+/* Updates the conditions of a shared tile after a write of elements with conditions m (NULL: all exist) to a
+ * part of it. The part's elements exist as m says, or all of them if its position is not known at compile
+ * time; other elements exist as before. */
 static void
 write_shared_conditions(Interp *it, const Val *to, const View *v, const Type *t, const Missing *m)
 {
@@ -264,7 +270,7 @@ LAW(store)
 	it->left_out = NULL;
 	if (v->shared && !IMM(o, update))
 		write_shared_conditions(it, to, v, &to->type, m);
-	if (found && v->param) { /* no old value where nothing is done */
+	if (found && v->param) { /* where nothing is written, the old value is missing */
 		Missing old = { .n = x->n };
 
 		read_conditions(it, &old, v, &to->type, x);
@@ -278,7 +284,7 @@ LAW(store)
 	return ok;
 }
 
-/* A copy by the program's own `async` brings zeros from outside, which exist. */
+/* An `async copy` of the program reads zeros outside of the tensor, and these exist. */
 LAW(copy)
 {
 	const View *from = slot_of(it, copy_source(o))->view, *to = slot_of(it, copy_dest(o))->view;

@@ -8,11 +8,11 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- reductions ------------------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
-/* Adds to r, the conditions of a reduction of x along d, those of m: conditions that do not name d stay;
- * those of d alone are used up; where others name d, lines that have an element. `more` (or NULL) are
- * conditions of d alone. */
+/* Adds to r the conditions of the result of a reduction along d of a tile of type x with conditions m.
+ * Conditions that do not name d stay; those on d alone are used up. If others name d too, a line exists if
+ * it has an element that does; where the conditions on d alone leave none, only the others count. */
 static void
 lines_of(Interp *it, Missing *r, const Missing *m, const Type *x, int d)
 {
@@ -48,7 +48,8 @@ lines_of(Interp *it, Missing *r, const Missing *m, const Type *x, int d)
 
 			for (int c = 0; c < m->count; c++)
 				if (m->dims[c] >> d & 1 && (own_left || m->dims[c] != 1u << d))
-					all = all && m->there[c][(j / inner * extent + e) * inner + j % inner];
+					all = all &&
+					      m->there[c][(j / inner * extent + e) * inner + j % inner];
 			there[j] |= all;
 		}
 	}
@@ -58,8 +59,13 @@ lines_of(Interp *it, Missing *r, const Missing *m, const Type *x, int d)
 LAW(reduce)
 {
 	DType t = o->out[0]->type.dtype;
-	double f = o->code == O_reduce_sum ? 0 : o->code == O_reduce_max ? -(double)INFINITY : (double)INFINITY;
-	int64_t i = o->code == O_reduce_sum || dtype_is_float(t) ? 0 : o->code == O_reduce_max ? num_min(t) : num_max(t);
+	double f = o->code == O_reduce_sum ? 0
+	           : o->code == O_reduce_max ? -(double)INFINITY
+	                                     : (double)INFINITY;
+	int64_t i = o->code == O_reduce_sum || dtype_is_float(t)
+	                    ? 0
+	            : o->code == O_reduce_max ? num_min(t)
+	                                      : num_max(t);
 	Filled x = law_filled(it, op_source(o), f, i);
 	InterpValue *r = slot_of(it, o->out[0]);
 	bool ok = eval(it, o);
@@ -71,7 +77,7 @@ LAW(reduce)
 	return ok;
 }
 
-/* Values of a sparse tile exist or not in groups. */
+/* Elements 2 * i and 2 * i + 1 of the expanded tile exist where value i does. */
 LAW(sparse_expand)
 {
 	Filled x = law_filled(it, sparse_values(o), 0, 0), p = law_filled(it, sparse_positions(o), 0, 0);
@@ -89,7 +95,8 @@ LAW(sparse_expand)
 		uint8_t *there = law_set_add(it, law_set_of(it, r, r->n), m->dims[c]);
 
 		for (int64_t j = 0; j < r->n; j++)
-			there[j] = m->there[c][(j / inner / t->shape[d] * (t->shape[d] / 2) + j / inner % t->shape[d] / 2) *
+			there[j] = m->there[c][(j / inner / t->shape[d] * (t->shape[d] / 2) +
+			                        j / inner % t->shape[d] / 2) *
 			                               inner +
 			                       j % inner];
 		law_set_settle(r->missing);
@@ -97,14 +104,14 @@ LAW(sparse_expand)
 	return ok;
 }
 
-/* ---- dot ---------------------------------------------------------------------------------------------------- */
+/* ---- dot ------------------------------------------------------------------------------------- */
 
 typedef struct LawFactors {
 	const InterpValue *x[2];
 	int64_t m, n, k;
 } LawFactors;
 
-/* Elements (row, p) of a and (p, col) of b, in a batch. */
+/* Return the row-major indices of elements (row, p) of a and (p, col) of b in batch `at`. */
 static int64_t
 in_a(const LawFactors *f, int64_t at, int64_t row, int64_t p)
 {
@@ -117,7 +124,7 @@ in_b(const LawFactors *f, int64_t at, int64_t p, int64_t col)
 	return (at * f->k + p) * f->n + col;
 }
 
-/* The sum of the products of which both factors exist; a NaN of a partner of a missing element does not
+/* Computes a dot from the pairs of elements that both exist. A NaN whose partner is missing does not
  * count. */
 static void
 dot_of_pairs(Interp *it, const Op *o, const LawFactors *f)
@@ -138,7 +145,8 @@ dot_of_pairs(Interp *it, const Op *o, const LawFactors *f)
 			if (dtype_is_float(t->dtype))
 				r->f[j] += a->f[x] * b->f[y];
 			else
-				r->i[j] = (int64_t)((uint64_t)r->i[j] + (uint64_t)a->i[x] * (uint64_t)b->i[y]);
+				r->i[j] = (int64_t)((uint64_t)r->i[j] +
+				                    (uint64_t)a->i[x] * (uint64_t)b->i[y]);
 		}
 	}
 	if (dtype_is_float(t->dtype))
@@ -147,7 +155,9 @@ dot_of_pairs(Interp *it, const Op *o, const LawFactors *f)
 		num_wrap_n(t->dtype, r->i, (size_t)r->n);
 }
 
-/* Conditions of factor `side` that do not name k stay. Others than of k alone leave lines with a pair. */
+/* Adds the conditions of a dot's result to r. The operands' conditions that do not name k stay; those on k
+ * alone are used up. If others name k too, an element exists if it has a pair that does; where the conditions
+ * on k alone leave none, only the others count. */
 static void
 dot_conditions(Interp *it, const Op *o, const LawFactors *f, Missing *r)
 {
@@ -169,14 +179,15 @@ dot_conditions(Interp *it, const Op *o, const LawFactors *f, Missing *r)
 			for (int64_t j = 0; j < r->n; j++) {
 				int64_t at = j / (f->m * f->n);
 
-				there[j] = x->there[c][side ? in_b(f, at, 0, j % f->n) : in_a(f, at, j / f->n % f->m, 0)];
+				there[j] = x->there[c][side ? in_b(f, at, 0, j % f->n)
+				                            : in_a(f, at, j / f->n % f->m, 0)];
 			}
 			law_set_settle(r);
 		}
 	}
 	if (!tied)
 		return;
-	/* does k have an element by the conditions on k alone? */
+	/* do the conditions on k alone leave an element? */
 	for (int64_t p = 0; p < f->k; p++) {
 		bool all = true;
 
@@ -201,8 +212,10 @@ dot_conditions(Interp *it, const Op *o, const LawFactors *f, Missing *r)
 				const Missing *x = f->x[side]->missing;
 
 				for (int c = 0; x && c < x->count; c++)
-					if (x->dims[c] >> kdim[side] & 1 && (own_left || x->dims[c] != 1u << kdim[side]))
-						all = all && x->there[c][side ? in_b(f, at, p, col) : in_a(f, at, row, p)];
+					if (x->dims[c] >> kdim[side] & 1 &&
+					    (own_left || x->dims[c] != 1u << kdim[side]))
+						all = all && x->there[c][side ? in_b(f, at, p, col)
+						                              : in_a(f, at, row, p)];
 			}
 			there[j] |= all;
 		}

@@ -102,7 +102,8 @@ round_operands(Lower *l, const Expr *e, Operand *o)
 	}
 }
 
-/* Returns the size of the tensor dim that a value's dim, loaded from a tensor, runs along; NULL if unknown. */
+/* Returns the size of the tensor dim that dim d of a value, loaded from a tensor, runs along. Returns NULL if
+ * unknown. */
 static const Val *
 tensor_size(const Lower *l, const Val *v, int d)
 {

@@ -150,7 +150,9 @@ print_tiles(Lower *l, const Say *s)
 	there = lower_stage(l, src, &x).v;
 	for (int d = 0; d < rank; d++)
 		in[d] = open_loop(l, src, ir_const(l->b, NULL, 0), ir_const(l->b, NULL, s->shape.shape[d]));
-	open_if(l, src, put_index(l, O_ne, src, put1(l, O_cast, src, element(l, src, there, in), type_index()), ir_const(l->b, NULL, 0)));
+	open_if(l, src,
+	        put_index(l, O_ne, src, put1(l, O_cast, src, element(l, src, there, in), type_index()),
+	                  ir_const(l->b, NULL, 0)));
 	for (int i = 0; i < s->n; i++)
 		in[rank + i] = value_is_tile(&s->x[i].v) ? element(l, src, tile[i], in)
 		                                         : printable(l, src, s->x[i].v.v);

@@ -1,26 +1,42 @@
-/* mask_bounds.c - pass mask_bounds: masks the out-of-bounds elements that reductions and dots would read.
+/* mask_bounds.c - pass mask_bounds: makes explicit in the IR which elements are out of bounds.
  *
  * requires   IR as lowered (or any without layouts)
  * preserves  everything else; a second run changes nothing
  * produces   IR whose meaning does not depend on out-of-bounds elements: masks are explicit
  *
- * A tile loaded from a slice that extends past a tensor's end has out-of-bounds elements. Along each dim of
- * each register tile there is a symbolic bound: elements at or above it are out of bounds. It originates in
- * loads, and in copies to shared tiles, of views not proved in bounds: size - start. If the slice may start
- * before the tensor, there is a first in-bounds element too: -start. Both are divided by the stride.
+ * hexc/LANGUAGE.md, "Out-of-bounds elements", specifies which elements of each op's results are out of
+ * bounds, and what ops do without them. The pass computes bounds for each register tile and shared tile.
  *
- * Bounds propagate through elementwise ops (the smallest bound, the largest first), transposes, reshapes that
- * keep the dim, and broadcasts along other dims. A reduction drops those of its dim; a dot takes m from a and
- * n from b, a slice the rest. Loop-carried values, results of ifs, concats, and shared tiles without a unique
- * copy or store (apart from zeros stored to parts) have no bounds: all their elements are in bounds, computed
- * from the zeros read. After a loop a carried value has the bounds of its last iteration, if these are
- * loop-invariant.
+ * Bounds are conditions; an element is in bounds if it satisfies all of them. A condition is a range of the
+ * index along a single dim, a linear form of the indices along several dims with two ends, or a bool tile
+ * (mask_conditions.c). The ends are scalars of the IR, either of which may be open. Each condition names
+ * dims, which decide what a reduction makes of it.
  *
- * A reduction over a bounded dim gets a mask with its identity. A dot with bounded k gets a mask with zero on
- * each operand, unless out-of-bounds elements are known to be zero. Loads read zeros, which survive
- * transposes, broadcasts, casts and arithmetic that maps zeros to zero, if all operands have the same bounds.
- * For floats both operands are masked, since 0 * inf is not 0. A tile masked with zero replaces the unmasked
- * one from there on: out-of-bounds elements may be anything, and later sums and dots can use the zeros. */
+ * Bounds originate in loads, and in copies to shared tiles, of views not proved in bounds: the end size -
+ * start, and the first element -start if the slice may start before the tensor, both divided by the stride. A
+ * single index gives a condition that names no dim. A gathered view has the conditions of its index tiles. A
+ * shared tile has the bounds of what was last stored to each part (mask_memory.c). After a loop, branch or
+ * role that writes it, all its elements are in bounds.
+ *
+ * The rule of an op, column `edge` of ops.def, masks its operands and computes the bounds of its results:
+ *
+ *     moves of elements  the operand's conditions in terms of the result (mask_bounds_rules.c, mask_shapes.c)
+ *     elementwise ops    the conditions of all operands (mask_elementwise.c)
+ *     reductions         those that do not name the dim, and lines that have an element (mask_reductions.c);
+ *                        the operand is masked with the identity (mask_products.c)
+ *     dots               likewise for k; the operands are masked with zeros (mask_products.c)
+ *     inside, fill, ..   the op is replaced by code computed from the operand's bounds (mask_inside.c)
+ *     loops, branches    loops carry the ends of conditions, branches choose them (mask_carried.c)
+ *     stores             leave out missing elements (mask_stores.c)
+ *
+ * Which conditions a loop carries is known after its body. If they are more than assumed, the pass runs again
+ * on a copy of the kernel.
+ *
+ * Out-of-bounds elements that are known to be zero need no mask in sums and dots. Loads read zeros, which
+ * survive moves, casts and arithmetic that maps zeros to zero, if all operands are zero outside of the same
+ * condition. In a dot of floats both operands are masked, since 0 * inf is not 0, unless one is known to be
+ * finite. A tile masked with zeros replaces the unmasked one in the following ops: its out-of-bounds elements
+ * may have any value, and later sums and dots can use the zeros. */
 #include "hexc/pass/mask_bounds.h"
 #include "hexc/analysis/analysis.h"
 #include "hexc/ir/memory_effects.h"
@@ -73,8 +89,8 @@ edge_set(Bounds *b, const Val *v, const TileBounds *e)
 
 /* ---- where bounds come from ------------------------------------------------------------------ */
 
-/* Returns the start of dim d of memory value v in its root, computed before `at`; *root_dim is the root's
- * dim, *step the stride in elements. */
+/* Returns the start of dim d of memory value v in its root, computed before `at`; NULL: 0. *root_dim is the
+ * root's dim, *step the stride in elements. */
 static Val *
 start_of(const Val *v, int d, Op *at, int *root_dim, int64_t *step)
 {
@@ -110,8 +126,8 @@ first_of(Bounds *b, Op *o, Val *start, int64_t step)
 	return in_steps(o, ir_bin(o->parent, o, O_sub, ir_const(o->parent, o, 0), start), step);
 }
 
-/* A gathered view has the conditions of its index tiles: theirs on dim i are on its dim g + i. Their missing
- * elements are -1 (hexc/lang/lower_slice.c), at which 0 is read. */
+/* Adds to e, the bounds of a gathered view, the conditions of its index tiles. Dim i of an index tile is the
+ * view's dim g + i. A missing index is -1 (hexc/lang/lower_slice.c), which reads 0. */
 static void
 edge_of_indices(Bounds *b, Op *o, const Op *view, TileBounds *e)
 {
@@ -146,8 +162,8 @@ edge_of_indices(Bounds *b, Op *o, const Op *view, TileBounds *e)
 	}
 }
 
-/* Gives `to` the part of c's tile that a view takes of its source; returns false if it starts at a run-time
- * position. */
+/* Sets the tile of `to` to the part of c's tile that a view takes of its source. Returns false if the view
+ * gathers, is strided or starts at a run-time position. */
 static bool
 tile_of_view(Op *o, const Op *view, const MaskCond *c, MaskCond *to)
 {
@@ -157,18 +173,21 @@ tile_of_view(Op *o, const Op *view, const MaskCond *c, MaskCond *to)
 		int d = r.axis[i];
 		int64_t at;
 
-		if (view_gathers(view, d) || !val_is_const(view_start(view, d), &at) || view_step(view, d) != 1)
+		if (view_gathers(view, d) || !val_is_const(view_start(view, d), &at) ||
+		    view_step(view, d) != 1)
 			return false;
 		cond_slice_tile(o, &r, i, at, view_result_dim(view, d) < 0 ? 0 : view_span(view, d));
 	}
 	to->tile = r.tile;
 	for (int i = 0; i < r.tile->type.rank; i++)
-		to->axis[i] = (int8_t)(view_result_dim(view, r.axis[i]) < 0 ? 0 : view_result_dim(view, r.axis[i]));
+		to->axis[i] = (int8_t)(view_result_dim(view, r.axis[i]) < 0
+		                               ? 0
+		                               : view_result_dim(view, r.axis[i]));
 	return true;
 }
 
-/* Writes zeros to elements of the shared tile that do not satisfy c: a gathered element that does not exist
- * is 0, and exists. Copies have written them. */
+/* Masks the store that wrote a shared tile with zeros where c does not hold: a gathered element that is
+ * missing in the tile is read as 0, and exists. Copies have written zeros. */
 static void
 zero_in_memory(Bounds *b, const Val *root, const MaskCond *c)
 {
@@ -178,7 +197,8 @@ zero_in_memory(Bounds *b, const Val *root, const MaskCond *c)
 		by->in[IN_store_value] = cond_mask(b, by, store_value(by), c, 0, 0);
 }
 
-/* The condition c of a view's source in terms of the view; false: it is none there. */
+/* Sets *to to the condition c of a view's source in terms of the view's dims. Returns false if the view
+ * gathers along a dim that c names and so has no such condition. */
 static bool
 cond_of_view(Bounds *b, Op *o, const Op *view, MaskCond c, MaskCond *to)
 {
@@ -207,14 +227,14 @@ cond_of_view(Bounds *b, Op *o, const Op *view, MaskCond c, MaskCond *to)
 	}
 	if (c.tile && !tile_of_view(o, view, &c, to))
 		diag_error(b->k->unit->diag, o->src,
-		           "which elements of the shared tile are out of bounds is known for parts at compile-time "
-		           "positions only; store `fill(x, 0)` to the tile");
+		           "which elements of the shared tile are out of bounds is known for parts at "
+		           "compile-time positions only; store `fill(x, 0)` to the tile");
 	to->lo = c.lo;
 	to->hi = c.hi;
 	return true;
 }
 
-/* The conditions of a view of shared memory whose source has those of e. */
+/* Returns the bounds of a view of shared memory whose source has bounds e. */
 static TileBounds
 bounds_of_view(Bounds *b, Op *o, const Op *view, const TileBounds *e)
 {
@@ -231,7 +251,7 @@ bounds_of_view(Bounds *b, Op *o, const Op *view, const TileBounds *e)
 	return r;
 }
 
-/* As edges_of_memory, for any value of shared memory. */
+/* Returns the bounds of what o reads from v, a shared tile, a view of one or an alias. */
 static TileBounds
 bounds_of_shared(Bounds *b, Op *o, Val *v)
 {
@@ -248,7 +268,8 @@ bounds_of_shared(Bounds *b, Op *o, Val *v)
 	return e;
 }
 
-/* A single index along a dim may be out of bounds: of all elements, or of none. */
+/* Adds to e a condition for each single index of a view of tensor p: it holds for all elements or for
+ * none. */
 static void
 edge_of_single(Bounds *b, Op *o, const Op *view, const Param *p, TileBounds *e)
 {
@@ -299,7 +320,7 @@ edges_of_memory(Bounds *b, Op *o, Val *v)
 
 /* ---- masks ----------------------------------------------------------------------------------- */
 
-/* Returns x with f or i before element `from` along d. */
+/* Returns x with f or i in the elements before index `from` along d. */
 static Val *
 mask_front(Op *o, Val *x, int d, Val *from, double f, int64_t i)
 {
@@ -374,7 +395,8 @@ mask_zero(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound)
 
 /* ---- blocks -------------------------------------------------------------------------------------- */
 
-/* Shared tiles that the regions of o write have no known bounds: these differ by iteration, branch or role. */
+/* Removes the bounds of shared tiles that the regions of o write, since these differ by iteration, branch or
+ * role. */
 static void
 forget_written(Bounds *b, const Op *o)
 {
@@ -384,7 +406,8 @@ forget_written(Bounds *b, const Op *o)
 		for (Op *in = walk_first(&w, o->blk[r]); in; in = walk_next(&w)) {
 			Val *to = access_target(in), *root = to ? view_root(to) : NULL;
 
-			if (root && root->id < b->n && b->edge[root->id] && !block_inside(root->block, o->blk[r]))
+			if (root && root->id < b->n && b->edge[root->id] &&
+			    !block_inside(root->block, o->blk[r]))
 				b->edge[root->id] = NULL;
 		}
 	}
@@ -429,7 +452,7 @@ bounds_block(Bounds *b, Block *blk)
 	}
 }
 
-/* Replaces the results of unmask by their operands: the ops have only kept bounds away from their uses. */
+/* Replaces the results of unmask by their operands. The ops only gave their uses a tile without bounds. */
 static void
 drop_unmask(Kernel *k)
 {
@@ -444,6 +467,7 @@ drop_unmask(Kernel *k)
 			op_unlink(o);
 }
 
+/* Does a loop carry a register tile, so that the pass may have to start again? */
 static bool
 carries_tiles(const Kernel *k)
 {

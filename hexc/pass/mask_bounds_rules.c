@@ -19,7 +19,6 @@ bounds_forget_values(TileBounds *e)
 		e->more[i].zero = e->more[i].finite = false;
 }
 
-/* The conditions that name dim d. */
 TileBounds
 bounds_along(const TileBounds *e, int d)
 {
@@ -33,7 +32,6 @@ bounds_along(const TileBounds *e, int d)
 	return r;
 }
 
-/* A number in every element of type t. */
 Val *
 mask_value(Op *o, int64_t x, Type t)
 {
@@ -80,7 +78,8 @@ bounds_transposed(Op *o, const TileBounds *f)
 	return e;
 }
 
-/* A dim that is broadcast has all elements, or none. */
+/* Returns the bounds of a broadcast. A condition on a dim that is broadcast holds for all of its elements or
+ * for none, and no longer names it. */
 static TileBounds
 bounds_broadcast(Bounds *b, Op *o, const TileBounds *f)
 {
@@ -122,8 +121,8 @@ edge_shape(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
-/* The result has the operand's conditions. What comes from an element that does not exist is the value
- * shifted in: only elements before existing ones are moved onto those. */
+/* Gives the result the operand's conditions. Missing elements count as the value shifted in. Only those
+ * before existing elements can move onto them, so only those are masked. */
 void
 edge_shift(Bounds *b, Op *o)
 {
@@ -146,7 +145,8 @@ edge_shift(Bounds *b, Op *o)
 void
 edge_slice(Bounds *b, Op *o)
 {
-	TileBounds e = bounds_sliced(o, edge_of(b, op_source(o)), (int)IMM(o, dim), IMM(o, from), &o->out[0]->type);
+	TileBounds e = bounds_sliced(o, edge_of(b, op_source(o)), (int)IMM(o, dim), IMM(o, from),
+	                             &o->out[0]->type);
 
 	(void)b;
 	edge_set(b, o->out[0], &e);

@@ -1,10 +1,10 @@
 /* mask_carried.c - computes the bounds of values that loops carry and branches choose.
  *
- * A carried tile has the bounds that each iteration gives it: its conditions get carried ends, scalars that
- * run along, and bool tiles where a condition is no form. Which forms a loop needs is known only once its
- * body has been seen, so pass mask_bounds starts again from a copy of the kernel until they stay the same.
- * What no use observes is removed by pass dce. After a loop, an end that is the same in all iterations is
- * used as it is. */
+ * A carried tile has the bounds that each iteration gives it. The loop therefore carries the ends of its
+ * conditions as further scalars, and a bool tile where a condition is not a linear form. Which forms a loop
+ * needs is known only after its body, so pass mask_bounds starts again from a copy of the kernel until they
+ * stay the same. Pass dce removes carried ends that are not used. After a loop, an end that is the same in
+ * all iterations is used without being carried. */
 #include "hexc/pass/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
@@ -19,19 +19,21 @@ forms_some(const MaskForms *f)
 	return f->ends || f->fronts || f->n;
 }
 
+/* Adds the form with these coefficients and ends, or a bool tile (coef NULL), that names `dims`. */
 static void
 forms_add(MaskForms *f, unsigned dims, const int64_t *coef, bool lo, bool hi)
 {
 	for (int i = 0; i < f->n; i++) {
 		MaskForm *m = &f->form[i];
 
-		if (m->dims == dims && m->tile == !coef && (!coef || !memcmp(m->coef, coef, sizeof m->coef))) {
+		if (m->dims == dims && m->tile == !coef &&
+		    (!coef || !memcmp(m->coef, coef, sizeof m->coef))) {
 			m->lo |= lo;
 			m->hi |= hi;
 			return;
 		}
 	}
-	if (f->n == MASK_CONDS) { /* the last one takes in the rest */
+	if (f->n == MASK_CONDS) { /* the last form, a bool tile, joins the rest */
 		f->form[MASK_CONDS - 1].tile = true;
 		f->form[MASK_CONDS - 1].dims |= dims;
 		return;
@@ -42,7 +44,7 @@ forms_add(MaskForms *f, unsigned dims, const int64_t *coef, bool lo, bool hi)
 	f->n++;
 }
 
-/* Adds the forms of e's conditions. */
+/* Adds the forms of the conditions of e to f. */
 static void
 forms_of(MaskForms *f, const TileBounds *e, int rank)
 {
@@ -55,7 +57,8 @@ forms_of(MaskForms *f, const TileBounds *e, int rank)
 		          e->more[i].hi != NULL);
 }
 
-/* Forms only grow: a set that contains another one and has its size is that one. */
+/* Returns the number of ends and tiles. Sets of forms only grow, so two of the same loop are equal if their
+ * sizes are. */
 static int
 forms_size(const MaskForms *f)
 {
@@ -70,9 +73,9 @@ forms_size(const MaskForms *f)
 
 /* ---- the parts of bounds ----------------------------------------------------------------------------- */
 
-/* One part of a tile's bounds by forms: the end or the front of a range, of a linear form, or a bool tile. */
+/* One part of a tile's bounds: the upper end or the front of a range or linear form, or a bool tile. */
 typedef struct BoundPart {
-	int dim, form; /* one of them is -1 */
+	int dim, form; /* of a range: its dim; else: the index of the form; the other one is -1 */
 	bool front, tile;
 } BoundPart;
 
@@ -102,8 +105,8 @@ parts_of(const MaskForms *f, int rank, BoundPart *p)
 	return n;
 }
 
-/* The part's value in e, computed before o: the scalar that leaves nothing out where e has no such
- * condition. */
+/* Returns the value of the part in e, computed before o. If e has no such condition, it is a value that
+ * leaves no element out. */
 static Val *
 part_value(Op *o, const MaskForms *f, const BoundPart *p, const TileBounds *e, const Type *t)
 {
@@ -123,7 +126,8 @@ part_value(Op *o, const MaskForms *f, const BoundPart *p, const TileBounds *e, c
 			Val *in[2] = { v, cond_tile(o, c, t) };
 
 			v = v ? op_new(o->parent, o, O_and, o->src, 2, in, 1, &cond)->out[0] : in[1];
-		} else if (!p->tile && !c->tile && c->dims == m->dims && !memcmp(c->coef, m->coef, sizeof c->coef)) {
+		} else if (!p->tile && !c->tile && c->dims == m->dims &&
+		           !memcmp(c->coef, m->coef, sizeof c->coef)) {
 			v = p->front ? bound_tighter(o, O_max, v, c->lo) : bound_tighter(o, O_min, v, c->hi);
 		}
 	}
@@ -156,9 +160,10 @@ part_set(Bounds *b, Op *o, const MaskForms *f, const BoundPart *p, TileBounds *e
 		c.lo = v;
 	else
 		c.hi = v;
-	/* an end and a front of one form are one condition */
+	/* the end and the front of a form belong to one condition */
 	for (int i = 0; i < e->nmore && !p->tile; i++)
-		if (!e->more[i].tile && e->more[i].dims == c.dims && !memcmp(e->more[i].coef, c.coef, sizeof c.coef)) {
+		if (!e->more[i].tile && e->more[i].dims == c.dims &&
+		    !memcmp(e->more[i].coef, c.coef, sizeof c.coef)) {
 			*(p->front ? &e->more[i].lo : &e->more[i].hi) = v;
 			return;
 		}
@@ -170,7 +175,7 @@ part_set(Bounds *b, Op *o, const MaskForms *f, const BoundPart *p, TileBounds *e
 
 /* ---- branches ----------------------------------------------------------------------------------------- */
 
-/* Adds a result to an `if`; returns the op that replaces o. */
+/* Adds a result to an `if`: `yes` or `no`, by branch. Returns the op that replaces o. */
 static Op *
 if_more(Op *o, Val *yes, Val *no)
 {
@@ -236,6 +241,7 @@ bounds_after_if(Bounds *b, Op *o)
 
 /* ---- loops -------------------------------------------------------------------------------------------- */
 
+/* Returns the forms that preceding runs have found for the carried values of a loop. */
 static MaskForms *
 learned(Bounds *b, const Op *loop)
 {
@@ -281,7 +287,7 @@ bounds_into_loop(Bounds *b, Op *o, CarriedBounds *c)
 	return o;
 }
 
-/* Does v, derived from a carried x that is initially 0, stay zero out of bounds of e along d whenever x is? */
+/* Is v, computed from a carried x that is initially 0, zero out of bounds of e along d whenever x is? */
 static bool
 stays_zero(const Bounds *b, const Val *v, const Val *x, const TileBounds *e, int d)
 {
@@ -300,7 +306,8 @@ starts_zero(const Val *v)
 	return v->def && v->def->code == O_const && !(fabs(v->def->fimm) > 0) && IMM(v->def, value) == 0;
 }
 
-/* The end that an iteration itself gives, of one that is tightened by what the body's argument brings. */
+/* Returns the end that the iteration itself gives: if `end` is the min or max of it and an argument of the
+ * body, the other operand. */
 static Val *
 without_carried(Val *end, const Block *body)
 {
@@ -313,14 +320,15 @@ without_carried(Val *end, const Block *body)
 	return end;
 }
 
-/* The ends of which a carried one is the tightest: values of the iteration, and ends that the loop carries. */
+/* The ends of which a carried one is the tightest. */
 typedef struct EndLeaves {
-	Val *value[8];
+	Val *value[8]; /* computed in the iteration */
 	int n;
-	bool *carried; /* by carried value */
+	bool *carried; /* by carried value: it is one of the ends */
 	bool many;     /* more values than fit */
 } EndLeaves;
 
+/* Adds the leaves of v, a chain of min or max (`code`), to l. */
 static void
 leaves_of(EndLeaves *l, Val *v, OpCode code, const Block *body)
 {
@@ -336,7 +344,8 @@ leaves_of(EndLeaves *l, Val *v, OpCode code, const Block *body)
 	}
 }
 
-/* Do the carried ends among the leaves of end `at` add nothing to its own values, in any number of iterations? */
+/* Are the carried ends among the leaves of end `at` never tighter than its own values, in any number of
+ * iterations? */
 static bool
 carries_nothing(const Op *loop, const EndLeaves *own, int at, OpCode code)
 {
@@ -351,7 +360,7 @@ carries_nothing(const Op *loop, const EndLeaves *own, int at, OpCode code)
 		for (int j = 0; j < loop->nout; j++) {
 			if (!all.carried[j] || done[j])
 				continue;
-			if (j != at && !val_is_const(for_init(loop, j), NULL)) /* which leaves nothing out */
+			if (j != at && !val_is_const(for_init(loop, j), NULL)) /* constants leave none out */
 				return false;
 			done[j] = more = true;
 			leaves_of(&all, body->last->in[j], code, body);
@@ -368,8 +377,9 @@ carries_nothing(const Op *loop, const EndLeaves *own, int at, OpCode code)
 	return !all.many;
 }
 
-/* Is carried end `at` the same in all iterations? Returns it recomputed after the loop, tightened by the initial
- * one where that takes part; NULL: it differs. code: O_min for ends, O_max for fronts. */
+/* Returns carried end `at` recomputed after the loop if it is the same in all iterations, tightened by the
+ * initial end if that is among its leaves. Returns NULL if it differs. `code`: O_min for ends, O_max for
+ * fronts. */
 static Val *
 same_in_all(Op *loop, Op *after, int at, OpCode code)
 {
@@ -392,7 +402,7 @@ same_in_all(Op *loop, Op *after, int at, OpCode code)
 	return own.carried[at] ? bound_tighter(after, code, x, first) : x;
 }
 
-/* The end after the loop: `same`, or the initial one if it has no iteration. */
+/* Returns the end after the loop: `same`, or the initial one `first` if the loop has no iteration. */
 static Val *
 after_iterations(Bounds *b, const Op *loop, Op *at, Val *same, Val *first)
 {
@@ -405,7 +415,7 @@ after_iterations(Bounds *b, const Op *loop, Op *at, Val *same, Val *first)
 	return op_new(at->parent, at, O_select, at->src, 3, in, 1, &i64)->out[0];
 }
 
-/* Sets e to bounds with these forms, in a run whose result is not kept: any scalar serves. */
+/* Sets e to bounds with the forms f, in a run whose result is discarded: their ends may be any scalars. */
 static void
 bounds_of_forms(Bounds *b, Op *o, const MaskForms *f, const Type *t, TileBounds *e)
 {
@@ -417,13 +427,13 @@ bounds_of_forms(Bounds *b, Op *o, const MaskForms *f, const Type *t, TileBounds 
 		Val *v = part[p].tile ? op_new(o->parent, o, O_const, o->src, 0, NULL, 1, &cond)->out[0]
 		                      : op_new(o->parent, o, O_linear_block_id, o->src, 0, NULL, 1,
 		                               &index)
-		                                 ->out[0];
+		                                ->out[0];
 
 		part_set(b, o, f, &part[p], e, t, v);
 	}
 }
 
-/* Completes the yield, for all carried tiles: each end's next value. Returns whether a loop needs more forms. */
+/* Adds the next value of each carried end to the yield. Returns true if the loop needs more forms. */
 static bool
 carry_next(Bounds *b, Op *o, CarriedBounds *c)
 {
@@ -467,7 +477,7 @@ bounds_after_loop(Bounds *b, Op *o, CarriedBounds *c)
 
 		if (t.space != S_reg)
 			continue;
-		if (grew) { /* this run is not kept: of later ops only the forms count */
+		if (grew) { /* the run is discarded: only the forms of later loops count */
 			bounds_of_forms(b, after, f, &t, &e);
 			edge_set(b, o->out[i], &e);
 			continue;

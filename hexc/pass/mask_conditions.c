@@ -1,7 +1,7 @@
-/* mask_conditions.c - computes the conditions of pass mask_bounds as bool tiles, and joins them.
+/* mask_conditions.c - computes bool tiles from the conditions of pass mask_bounds, and joins conditions.
  *
- * A condition is a linear form of the indices between two scalars as long as possible (mask_shapes.c);
- * otherwise it is a bool tile over the dims along which it varies. */
+ * A condition is a linear form of the indices with two ends where ops permit (mask_shapes.c). Otherwise it is
+ * a bool tile over the dims along which it varies. */
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
 #include "hexc/pass/mask_tiles.h"
@@ -64,7 +64,8 @@ cond_slice_tile(Op *o, MaskCond *c, int i, int64_t from, int64_t n)
 	c->tile = mask_op(o, O_reshape, 1, &c->tile, t);
 }
 
-/* The condition's tile with its dims in the order of the value's, whose other dims get extent 1. */
+/* Returns the condition's bool tile in t's shape: its dims are put in order, and broadcast along the
+ * others. */
 static Val *
 tile_of(Op *o, const MaskCond *c, const Type *t)
 {
@@ -112,9 +113,11 @@ cond_tile(Op *o, const MaskCond *c, const Type *t)
 	if (!sum)
 		return mask_uniform(o, c, cond);
 	if (c->lo)
-		x = mask_op2(o, O_le, mask_splat(o, bound_clamped(o, c->lo, mask_form_end(c, t) + 1), at), sum, cond);
+		x = mask_op2(o, O_le, mask_splat(o, bound_clamped(o, c->lo, mask_form_end(c, t) + 1), at),
+		             sum, cond);
 	if (c->hi)
-		y = mask_op2(o, O_lt, sum, mask_splat(o, bound_clamped(o, c->hi, mask_form_end(c, t) + 1), at), cond);
+		y = mask_op2(o, O_lt, sum,
+		             mask_splat(o, bound_clamped(o, c->hi, mask_form_end(c, t) + 1), at), cond);
 	x = mask_both(o, x, y);
 	return x ? x : mask_number(o, 1, cond);
 }
@@ -122,13 +125,14 @@ cond_tile(Op *o, const MaskCond *c, const Type *t)
 MaskCond
 cond_of_range(const TileBounds *e, int d)
 {
-	MaskCond c = { .dims = 1u << d, .lo = e->from[d], .hi = e->at[d], .zero = e->zero >> d & 1, .finite = e->finite >> d & 1 };
+	MaskCond c = { .dims = 1u << d, .lo = e->from[d], .hi = e->at[d],
+		       .zero = e->zero >> d & 1, .finite = e->finite >> d & 1 };
 
 	c.coef[d] = 1;
 	return c;
 }
 
-/* The range along dim d as a bool tile. */
+/* Returns a bool tile of t's shape, true within the range of e along dim d. */
 static Val *
 range_tile(Op *o, const TileBounds *e, int d, const Type *t)
 {
@@ -178,7 +182,7 @@ cond_mask(Bounds *b, Op *o, Val *x, const MaskCond *c, double f, int64_t i)
 Val *
 mask_all(Bounds *b, Op *o, Val *x, const TileBounds *e, double f, int64_t i)
 {
-	bool zero = !(fabs(f) > 0) && i == 0; /* which some elements out of bounds are */
+	bool zero = !(fabs(f) > 0) && i == 0; /* which some out-of-bounds elements are already */
 
 	TileBounds left = *e;
 	MaskCond c = { .dims = 0 };
@@ -220,14 +224,15 @@ cond_same(const Op *o, const MaskCond *a, const MaskCond *b)
 	return a->dims == b->dims && cond_equal(o, a, b);
 }
 
+/* Is x, which may be NULL, a multiple of n? */
 static bool
 is_multiple(const Op *o, Val *x, int64_t n)
 {
 	return !x || val_fact(o->parent->kernel, x).mult % n == 0;
 }
 
-/* x / n rounded up; of a difference of multiples, the difference of the quotients, which is how a program
- * counts groups of n itself. */
+/* Returns x / n rounded up. For a difference of multiples it is the difference of the quotients, the form in
+ * which programs count groups of n. */
 static Val *
 shares(Op *o, Val *x, int64_t n)
 {
@@ -235,14 +240,16 @@ shares(Op *o, Val *x, int64_t n)
 		return x;
 	if (x->def && x->def->code == O_sub && is_multiple(o, elt_lhs(x->def), n) &&
 	    is_multiple(o, elt_rhs(x->def), n))
-		return ir_bin(o->parent, o, O_sub, shares(o, elt_lhs(x->def), n), shares(o, elt_rhs(x->def), n));
+		return ir_bin(o->parent, o, O_sub, shares(o, elt_lhs(x->def), n),
+		              shares(o, elt_rhs(x->def), n));
 	if (is_multiple(o, x, n))
 		return ir_bin(o->parent, o, O_div, x, ir_const(o->parent, o, n));
 	x = ir_bin(o->parent, o, O_add, x, ir_const(o->parent, o, n - 1));
 	return ir_bin(o->parent, o, O_div, x, ir_const(o->parent, o, n));
 }
 
-/* x * n; of a difference, the difference of the products, and x for a quotient of a multiple by n. */
+/* Returns x * n: of a difference, the difference of the multiples; of y / n, where y is a multiple of n,
+ * y. */
 Val *
 mask_times(Op *o, Val *x, int64_t n)
 {
@@ -251,15 +258,17 @@ mask_times(Op *o, Val *x, int64_t n)
 
 	if (!x || n == 1)
 		return x;
-	if (def && def->code == O_div && val_is_const(elt_rhs(def), &by) && by == n && is_multiple(o, elt_lhs(def), n))
+	if (def && def->code == O_div && val_is_const(elt_rhs(def), &by) && by == n &&
+	    is_multiple(o, elt_lhs(def), n))
 		return elt_lhs(def);
 	if (def && def->code == O_sub)
-		return ir_bin(o->parent, o, O_sub, mask_times(o, elt_lhs(def), n), mask_times(o, elt_rhs(def), n));
+		return ir_bin(o->parent, o, O_sub, mask_times(o, elt_lhs(def), n),
+		              mask_times(o, elt_rhs(def), n));
 	return ir_bin(o->parent, o, O_mul, x, ir_const(o->parent, o, n));
 }
 
-/* Simplifies the form: without dims of extent 1, without inner dims that the ends do not cut, and without a
- * common factor. Division rounds towards 0, which makes an end below 1 another end below 1. */
+/* Simplifies the form: removes dims of extent 1, inner dims that the ends do not cut, and a common divisor.
+ * Division rounds towards 0, so it maps an end below 1 to an end below 1, which is equivalent. */
 static void
 cond_simplify(Op *o, MaskCond *c, const Type *t)
 {
@@ -293,7 +302,7 @@ cond_simplify(Op *o, MaskCond *c, const Type *t)
 	c->hi = shares(o, c->hi, g);
 }
 
-/* The dim along which c is a range that names only this dim; -1: it is none. */
+/* Returns the dim along which c is a range that names only this dim. Returns -1 if there is none. */
 int
 cond_range_dim(const MaskCond *c, const Type *t)
 {
@@ -312,12 +321,15 @@ static bool
 is_rounded_up(const Op *o, const Val *x, const Val *y)
 {
 	const Op *mul = y->def && y->def->code == O_mul ? y->def : NULL;
-	const Op *div = mul && elt_lhs(mul)->def && elt_lhs(mul)->def->code == O_div ? elt_lhs(mul)->def : NULL;
-	const Op *add = div && elt_lhs(div)->def && elt_lhs(div)->def->code == O_add ? elt_lhs(div)->def : NULL;
+	const Op *div = mul && elt_lhs(mul)->def && elt_lhs(mul)->def->code == O_div ? elt_lhs(mul)->def
+	                                                                             : NULL;
+	const Op *add = div && elt_lhs(div)->def && elt_lhs(div)->def->code == O_add ? elt_lhs(div)->def
+	                                                                             : NULL;
 	int64_t n, by, more;
 
 	return add && val_is_const(elt_rhs(mul), &n) && val_is_const(elt_rhs(div), &by) &&
-	       val_is_const(elt_rhs(add), &more) && n == by && more == n - 1 && index_equal(o, elt_lhs(add), x);
+	       val_is_const(elt_rhs(add), &more) && n == by && more == n - 1 &&
+	       index_equal(o, elt_lhs(add), x);
 }
 
 bool
@@ -343,8 +355,8 @@ bound_tighter(Op *o, OpCode code, Val *x, Val *y)
 	return ir_bin(o->parent, o, code, x, y);
 }
 
-/* Reduces the question whether *start is below *size to one of their factors: of products by one number; of quotients,
- * if the size is a multiple or rounded up. */
+/* Reduces the question whether *start is below *size to one of their factors: of products by one number; of
+ * quotients, if the size is a multiple or rounded up. Returns false if it cannot. */
 static bool
 strip_factor(const Op *o, Val **size, Val **start)
 {
@@ -355,13 +367,13 @@ strip_factor(const Op *o, Val **size, Val **start)
 	    !val_is_const(elt_rhs(a), &n) || !val_is_const(elt_rhs(b), &by) || n != by || n <= 0)
 		return false;
 	add = elt_lhs(a)->def;
-	*start = elt_lhs(b);
-	*size = elt_lhs(a);
 	if (a->code == O_mul || is_multiple(o, elt_lhs(a), n))
-		return true;
-	if (!add || add->code != O_add || !val_is_const(elt_rhs(add), &more) || more != n - 1)
+		*size = elt_lhs(a);
+	else if (add && add->code == O_add && val_is_const(elt_rhs(add), &more) && more == n - 1)
+		*size = elt_lhs(add);
+	else
 		return false;
-	*size = elt_lhs(add);
+	*start = elt_lhs(b);
 	return true;
 }
 
@@ -417,11 +429,12 @@ cond_add(Bounds *b, Op *o, TileBounds *e, const Type *t, MaskCond c)
 			e->more[i].finite |= c.finite;
 			return;
 		}
-	if (e->nmore == MASK_CONDS) { /* the last one takes in the rest */
+	if (e->nmore == MASK_CONDS) { /* the last condition, a bool tile, joins the rest */
 		MaskCond *last = &e->more[MASK_CONDS - 1];
 
 		cond_set_tile(o, last,
-		              mask_op2(o, O_and, cond_tile(o, last, t), cond_tile(o, &c, t), mask_type(D_bool, t)));
+		              mask_op2(o, O_and, cond_tile(o, last, t), cond_tile(o, &c, t),
+		                       mask_type(D_bool, t)));
 		last->dims |= c.dims;
 		last->zero = last->finite = false;
 		return;

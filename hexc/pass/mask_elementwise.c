@@ -1,5 +1,5 @@
 /* mask_elementwise.c - implements the rules of pass mask_bounds for elementwise ops, lookups and masks:
- * bounds of their results, and what is known of elements outside of them. */
+ * computes the bounds of their results, and which out-of-bounds elements are zero or finite. */
 #include "hexc/pass/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
@@ -24,7 +24,8 @@ outside_of(const Op *o, const TileBounds *own, const MaskCond *c, const Type *t)
 	return r;
 }
 
-/* The result has the bounds of the indices; index 0, out of bounds, may select any value. */
+/* Gives the result the bounds of the indices, and of a gathered table those that do not name its last dim. A
+ * missing index may select any value. */
 void
 edge_lookup(Bounds *b, Op *o)
 {
@@ -54,7 +55,8 @@ edge_lookup(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
-/* Along each dim the smallest upper bound and the largest first element of the operands. */
+/* Returns the operands' bounds, joined: along each dim the smallest end and the largest first element, and
+ * all other conditions. */
 static TileBounds
 edges_of_operands(Bounds *b, Op *o)
 {
@@ -88,8 +90,9 @@ edge_elt(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
-/* Of the result outside of c: zeros map to zero. Zero times a finite number is zero. `zeros`: the op maps
- * zeros to zero; finite numbers are only known to stay finite in a single operand. */
+/* Returns what is known of the result's elements that do not satisfy c. `zeros`: the op maps zeros to zero.
+ * Zero times a finite number is zero; finite numbers are known to stay finite only in ops of a single
+ * operand. */
 static Outside
 outside_after(Bounds *b, Op *o, const MaskCond *c, bool zeros)
 {
@@ -106,6 +109,7 @@ outside_after(Bounds *b, Op *o, const MaskCond *c, bool zeros)
 	return o->nin == 1 && nzero + nfinite == 1 ? OUT_FINITE : OUT_UNKNOWN;
 }
 
+/* Sets what is known of the elements of o's result that do not satisfy each condition of e. */
 static void
 outside_all(Bounds *b, Op *o, TileBounds *e, bool zeros)
 {
@@ -127,7 +131,7 @@ outside_all(Bounds *b, Op *o, TileBounds *e, bool zeros)
 	}
 }
 
-/* Bit d: a condition of e names dim d. */
+/* Returns the dims that conditions of e name; bit d: dim d. */
 static unsigned
 dims_named(const TileBounds *e, int rank)
 {
@@ -140,8 +144,8 @@ dims_named(const TileBounds *e, int rank)
 	return dims;
 }
 
-/* What is assigned to a part of a tile is there as it was, and so are the tile's other elements. `part`: 1
- * + 2 * the dims that the part cuts. */
+/* After an assignment to a part of a tile, the part's elements exist as in the assigned value, the others as
+ * before. `part`: 1 + 2 * the dims that the part cuts; 0: no such assignment. */
 void
 edge_select(Bounds *b, Op *o)
 {
@@ -169,19 +173,21 @@ edge_select(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
-/* Zero maps to zero, if the result type represents it: bits of zero bitcast to nf4 are not 0. */
+/* Ops that map zero to zero, if the types have a zero: the bits of zero, cast to nf4, are not 0. */
 void
 edge_zero(Bounds *b, Op *o)
 {
 	TileBounds e = edges_of_operands(b, o);
 
-	outside_all(b, o, &e, !(fabs(num_outside(o->out[0]->type.dtype)) > 0) && !(fabs(num_outside(o->in[0]->type.dtype)) > 0 && o->code == O_bitcast));
+	outside_all(b, o, &e,
+	            !(fabs(num_outside(o->out[0]->type.dtype)) > 0) &&
+	                    !(fabs(num_outside(o->in[0]->type.dtype)) > 0 && o->code == O_bitcast));
 	if (o->code == O_bitcast)
 		e.finite = 0;
 	edge_set(b, o->out[0], &e);
 }
 
-/* Zeros map to zero if all operands are zero out of the same bounds. */
+/* Ops that map zeros to zero, if all operands are zero outside of the same condition. */
 void
 edge_zeros(Bounds *b, Op *o)
 {
@@ -191,7 +197,8 @@ edge_zeros(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
-/* Returns the first element before which mask_new set x to zero along d; NULL: none. */
+/* Returns the index along d of the element before which mask_new set x to zero. Returns NULL if it did
+ * not. */
 static Val *
 cleared_front(const Val *x, int d)
 {

@@ -1,12 +1,12 @@
-/* mask_inside.c - resolves the ops on bounds in pass mask_bounds: which elements exist, how many, and tiles
- * filled with a number elsewhere. */
-
+/* mask_inside.c - replaces the ops on bounds in pass mask_bounds, fill, inside and those named inside_*, by
+ * code that computes from the bounds which elements exist, how many, and tiles filled with a number
+ * elsewhere. */
 #include "hexc/pass/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
 #include <math.h>
 
-/* The op's result is x. */
+/* Replaces the result of o by x. */
 static void
 resolved(Bounds *b, Op *o, Val *x)
 {
@@ -34,7 +34,7 @@ edge_inside(Bounds *b, Op *o)
 	resolved(b, o, x ? x : mask_value(o, 1, o->out[0]->type));
 }
 
-/* The part of e that is missing before other elements along d; conditions of whole lines are not. */
+/* Returns the conditions of e that may leave out elements before others along d, not those of whole lines. */
 static TileBounds
 bounds_ahead(const TileBounds *e, int d)
 {
@@ -57,12 +57,12 @@ edge_fill(Bounds *b, Op *o)
 	if (IMM(o, ahead))
 		e = bounds_ahead(&e, (int)IMM(o, ahead) - 1);
 	x = mask_all(b, o, op_source(o), &e, flt ? o->fimm : 0, flt ? 0 : IMM(o, fill));
-	if (x == op_source(o)) /* the same elements, without its bounds */
+	if (x == op_source(o)) /* the same elements, without bounds */
 		x = op_new(o->parent, o, O_unmask, o->src, 1, &x, 1, &x->type)->out[0];
 	resolved(b, o, x);
 }
 
-/* Sum along d of 1 where x is true and 0 elsewhere. */
+/* Returns the number of true elements of x along d, an i32 tile. */
 static Val *
 counted(Op *o, Val *x, int d)
 {
@@ -76,7 +76,8 @@ counted(Op *o, Val *x, int d)
 	return in[0];
 }
 
-/* Is `at`, the end of a range that starts at element 0, above 0? It is a size minus a start. */
+/* Has the range [from, at) an element? Proved only for from NULL (0), where `at` is often a size minus a
+ * start. */
 static bool
 surely_some(Bounds *b, const Op *o, Val *from, Val *at)
 {
@@ -92,7 +93,7 @@ surely_some(Bounds *b, const Op *o, Val *from, Val *at)
 	return val_fact(b->k, start).lo >= 0 && prove_inside(b->k, o, &start, 1, 1, elt_lhs(at->def));
 }
 
-/* Along one dim: whether an element exists, or how many. */
+/* Computes along one dim whether an element exists, or how many do. */
 void
 edge_inside_along(Bounds *b, Op *o)
 {
@@ -132,7 +133,7 @@ edge_inside_along(Bounds *b, Op *o)
 	resolved(b, o, splat(o, x, t));
 }
 
-/* The first element of a range along a dim, or its end, as a scalar. */
+/* Computes the first in-bounds index along a dim, or the index after the last one, as a scalar. */
 void
 edge_inside_end(Bounds *b, Op *o)
 {
@@ -146,8 +147,8 @@ edge_inside_end(Bounds *b, Op *o)
 		tied = tied || cond_varies(&e.more[i], d);
 	if (tied)
 		diag_error(b->k->unit->diag, o->src,
-		           "along dimension %d, which elements are in bounds differs from line to line: elements "
-		           "cannot be taken in order; use `fill(x, value)` first",
+		           "along dimension %d, which elements are in bounds differs from line to line: "
+		           "elements cannot be taken in order; use `fill(x, value)` first",
 		           d);
 	if (o->code == O_inside_end && e.at[d])
 		x = ir_bin(o->parent, o, O_min, x, e.at[d]);

@@ -1,12 +1,13 @@
-/* mask_memory.c - implements the rules of pass mask_bounds for loads, stores and copies: a shared tile has
- * the bounds of what was last written to each of its parts. */
+/* mask_memory.c - implements the rules of pass mask_bounds for loads, stores and copies, and tracks which
+ * bounds each part of a shared tile has. */
 #include "hexc/pass/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
 #include "hexc/ir/memory_effects.h"
 #include <string.h>
 
-/* The bounds e of a view's elements in terms of its source, of which it is a part of type `part`. */
+/* Returns bounds e, in terms of a view's dims, in terms of its source's dims. `part`: the type of the part of
+ * the source that the view selects. */
 static TileBounds
 of_root(Bounds *b, Op *o, const TileBounds *e, const Op *view, const Type *part)
 {
@@ -35,8 +36,8 @@ of_root(Bounds *b, Op *o, const TileBounds *e, const Op *view, const Type *part)
 	return r;
 }
 
-/* A write of elements with bounds e to memory value v: a shared tile has the bounds of what was last stored
- * to each part. Returns false if the part starts at a run-time position. */
+/* Updates the bounds of a shared tile for a write by o of elements with bounds e to v, the tile or a part of
+ * it. Returns false if the part is gathered, strided or starts at a run-time position. */
 static bool
 written(Bounds *b, Op *o, Val *v, const TileBounds *e)
 {
@@ -64,7 +65,8 @@ written(Bounds *b, Op *o, Val *v, const TileBounds *e)
 	if (view->code != O_view || view_source(view) != root)
 		return false;
 	for (int d = 0; d < root->type.rank; d++) {
-		if (view_gathers(view, d) || !val_is_const(view_start(view, d), &at[d]) || view_step(view, d) != 1)
+		if (view_gathers(view, d) || !val_is_const(view_start(view, d), &at[d]) ||
+		    view_step(view, d) != 1)
 			return false;
 		part.shape[d] = view_span(view, d);
 	}
@@ -74,14 +76,14 @@ written(Bounds *b, Op *o, Val *v, const TileBounds *e)
 	return true;
 }
 
-/* A part at a run-time position has all elements, 0 where the value has none. */
+/* A store to a part at a run-time position writes zeros for missing elements, and all of them exist. */
 void
 edge_store(Bounds *b, Op *o)
 {
 	static const TileBounds all;
 	TileBounds e = *edge_of(b, store_value(o));
 
-	if (access_found(o)) { /* no old value where nothing is done */
+	if (access_found(o)) { /* where nothing is written, the old value is missing */
 		TileBounds old = store_dest(o)->type.space == S_global ? edges_of_memory(b, o, store_dest(o))
 		                                                       : (TileBounds){ .zero = 0 };
 
@@ -97,7 +99,8 @@ edge_store(Bounds *b, Op *o)
 	}
 	if (store_dest(o)->type.space == S_global) {
 		if (bounds_known(&e))
-			VEC_PUSH(b->k->unit->arena, b->store, b->nstore, b->store_cap, ((MaskedStore){ o, e }));
+			VEC_PUSH(b->k->unit->arena, b->store, b->nstore, b->store_cap,
+			         ((MaskedStore){ o, e }));
 		return;
 	}
 	if (IMM(o, update))
@@ -108,7 +111,7 @@ edge_store(Bounds *b, Op *o)
 	edge_set(b, view_root(store_dest(o)), &all);
 }
 
-/* A copy that the program makes asynchronous brings zeros, which exist. */
+/* An `async copy` of the program reads zeros outside of the tensor, and these exist. */
 void
 edge_copy(Bounds *b, Op *o)
 {

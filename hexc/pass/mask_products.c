@@ -1,5 +1,5 @@
 /* mask_products.c - implements the rules of pass mask_bounds for reductions, dots and sparse tiles: masks
- * for their operands, and the bounds of their results. */
+ * their operands and computes the bounds of their results. */
 #include "hexc/pass/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Returns x with out-of-bounds zeros along dim d. For a square its operand is masked, so that a sum remains a
+/* Returns x with out-of-bounds zeros along dim d. For a square it masks the operand, so that a sum remains a
  * sum of products. */
 static Val *
 cleared(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound)
@@ -26,7 +26,7 @@ cleared(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound)
 	return square->out[0];
 }
 
-/* The op's identity instead of elements that do not satisfy c. */
+/* Returns x with the identity of reduction o in the elements that do not satisfy c. */
 static Val *
 without(Bounds *b, Op *o, Val *x, const MaskCond *c)
 {
@@ -44,7 +44,8 @@ edge_reduce(Bounds *b, Op *o)
 {
 	int d = (int)IMM(o, dim);
 	DType t = o->out[0]->type.dtype;
-	TileBounds e = *edge_of(b, op_source(o)), lines = e.nmore ? bounds_reduced(b, o, &e, d, &op_source(o)->type) : e;
+	TileBounds e = *edge_of(b, op_source(o)),
+		   lines = e.nmore ? bounds_reduced(b, o, &e, d, &op_source(o)->type) : e;
 	Val *bound = e.at[d], *from = e.from[d];
 
 	for (int i = 0; i < e.nmore; i++)
@@ -104,7 +105,7 @@ is_zero_along(const Op *o, const TileBounds *e, int d, const Val *from, const Va
 	return false;
 }
 
-/* A condition on k alone for the other factor, whose k is dim `to`. */
+/* Returns a condition on k alone in terms of the other operand, whose k is dim `to`. */
 static MaskCond
 along_k(Op *o, const MaskCond *c, int k, int to)
 {
@@ -119,8 +120,9 @@ along_k(Op *o, const MaskCond *c, int k, int to)
 	return r;
 }
 
-/* Conditions of a dot from those of operand `side`, besides ranges. Those on k clear the operand; those on
- * k and other dims leave lines with an element, as in a sum. */
+/* Adds to e, the bounds of a dot, those that follow from the conditions of operand `side` besides ranges. The
+ * operand is masked by conditions that vary along k. Where conditions name k and other dims, lines that have
+ * an element are in bounds, as in a sum. */
 static void
 dot_conditions(Bounds *b, Op *o, int side, const TileBounds *own, const TileBounds *other, TileBounds *e)
 {
@@ -194,7 +196,7 @@ edge_dot(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
-/* Operands in shared memory cannot be masked: their copies fill zeros. The result has no bounds. */
+/* Operands in shared memory cannot be masked; their copies write zeros. The result has no bounds. */
 void
 edge_wgmma(Bounds *b, Op *o)
 {
@@ -202,8 +204,8 @@ edge_wgmma(Bounds *b, Op *o)
 	(void)o;
 }
 
-/* Values and metadata have the same end. A partial group would have positions that do not increase, and
- * elements past the values' end must be zero. */
+/* The end of the positions must not cut a group, whose positions would not increase. Values past their end
+ * must be zero. The result has twice as many elements along the dim as the values. */
 void
 edge_sparse_expand(Bounds *b, Op *o)
 {

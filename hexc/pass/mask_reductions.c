@@ -1,19 +1,20 @@
-/* mask_reductions.c - computes the bounds of a reduction's result for pass mask_bounds: the conditions that
- * do not name its dim stay, those of the dim alone are used up, and where others name it the lines that
- * have an element are in bounds. */
+/* mask_reductions.c - computes the bounds of a reduction's result for pass mask_bounds. Conditions that do
+ * not name its dim stay, and conditions on the dim alone are used up. Where conditions name it and other
+ * dims, the lines that have an element are in bounds. */
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
 #include "hexc/pass/mask_tiles.h"
 #include <string.h>
 
-/* ---- reductions ------------------------------------------------------------------------------------ */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
-/* Does any element along d satisfy the condition, a bool tile? NULL is true. */
+/* Returns a bool tile, true where x, a bool tile, is true for any element along d. */
 static Val *
 any_along(Op *o, Val *x, int d)
 {
 	Type at = mask_type(D_i32, &x->type), cond;
-	Val *in[3] = { x, mask_number(o, 1, at), mask_number(o, 0, at) }, *v = mask_op(o, O_select, 3, in, at);
+	Val *in[3] = { x, mask_number(o, 1, at), mask_number(o, 0, at) },
+	    *v = mask_op(o, O_select, 3, in, at);
 
 	at.shape[d] = 1;
 	v = mask_op(o, O_reduce_max, 1, &v, at);
@@ -22,8 +23,9 @@ any_along(Op *o, Val *x, int d)
 	return mask_op2(o, O_ne, v, mask_number(o, 0, at), cond);
 }
 
-/* The single form of the lines that have an element: c, tied to other dims, where the range along d is
- * [from, at) of n elements, if it has any, else all. Returns false if no form describes them. */
+/* Turns c, a condition on d and other dims, into the form of the lines that have an element. Such an element
+ * is in the range [from, at) of the n elements along d; an empty range counts as all of them. Returns false
+ * if no form describes the lines. */
 static bool
 lines_form(Op *o, MaskCond *c, int d, Val *from, Val *at, int64_t n)
 {
@@ -61,10 +63,12 @@ lines_form(Op *o, MaskCond *c, int d, Val *from, Val *at, int64_t n)
 	return true;
 }
 
-/* The lines that have an element, for conditions that do not vary along d, and others of one form. All get
- * the names of all. Returns false if there are several forms. */
+/* Adds to r the conditions of the lines that have an element by the n conditions c. These must not vary along
+ * d or have one form in common, else the result is false. Each added condition names all dims that the n
+ * conditions name. */
 static bool
-lines_forms(Bounds *b, Op *o, const MaskCond *c, int n, int d, const TileBounds *e, const Type *x, TileBounds *r)
+lines_forms(Bounds *b, Op *o, const MaskCond *c, int n, int d, const TileBounds *e, const Type *x,
+            TileBounds *r)
 {
 	MaskCond one = { .dims = 0 };
 	unsigned dims = 0;
@@ -98,8 +102,8 @@ lines_forms(Bounds *b, Op *o, const MaskCond *c, int n, int d, const TileBounds 
 	return true;
 }
 
-/* The lines that have an element, as a bool tile. Where the conditions on d alone leave nothing, the others
- * decide. */
+/* Returns a bool tile, true for lines that have an element by the n conditions c. Where the conditions on d
+ * alone leave none, only the others count. */
 static Val *
 lines_tile(Op *o, const MaskCond *c, int n, int d, const Type *x)
 {

@@ -1,20 +1,20 @@
-/* mask_shapes.c - computes what becomes of the conditions of pass mask_bounds where tiles are reshaped,
- * sliced and joined. A linear form survives slices and every reshape that splits a dim, or joins dims in
- * whole rows. Where a reshape joins rows that end earlier, and where pieces with different ends are joined,
- * the condition becomes a bool tile computed from the indices. */
+/* mask_shapes.c - computes the bounds of reshaped, sliced and joined tiles for pass mask_bounds. A linear
+ * form remains one in slices and in reshapes that split a dim, or join dims whose rows are complete. If a
+ * reshape joins rows that end earlier, or pieces with different ends are joined, the condition becomes a bool
+ * tile that is computed from the indices. */
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
 #include "hexc/pass/mask_tiles.h"
 #include <string.h>
 
-/* ---- reshapes -------------------------------------------------------------------------------------- */
+/* ---- reshapes -------------------------------------------------------------------------------- */
 
 /* Dims [x0, x1) of a type become dims [y0, y1) of a reshaped one, which have as many elements. */
 typedef struct DimGroup {
 	int x0, x1, y0, y1;
 } DimGroup;
 
-/* Splits a reshape into its groups, as small as possible. */
+/* Splits a reshape into groups, as small as possible. Returns their number. */
 static int
 groups(const Type *x, const Type *y, DimGroup *g)
 {
@@ -43,6 +43,7 @@ groups(const Type *x, const Type *y, DimGroup *g)
 	return n;
 }
 
+/* Returns the distance, in elements, of neighbours along dim d of a group that ends before dim `end`. */
 static int64_t
 stride_in(const Type *t, int d, int end)
 {
@@ -53,7 +54,7 @@ stride_in(const Type *t, int d, int end)
 	return n;
 }
 
-/* The dims that a condition on `dims` of x names after the reshape. */
+/* Returns the dims of t that a condition on `dims` of x names after the reshape. */
 static unsigned
 dims_reshaped(unsigned dims, const Type *x, const Type *t, const DimGroup *g, int n)
 {
@@ -70,10 +71,12 @@ dims_reshaped(unsigned dims, const Type *x, const Type *t, const DimGroup *g, in
 	return r;
 }
 
-/* Sets the coefficients of t's dims in a group; returns false if the form is not linear in them. `only`: the
- * condition involves no other group; its ends may be scaled by *by. */
+/* Sets the coefficients of t's dims in a group, and *by to the factor of the condition's ends. Returns false
+ * if the form is not linear in t's dims. `only`: the condition involves no other group, so that its ends may
+ * be scaled. */
 static bool
-group_form(const MaskCond *c, const Type *x, const Type *t, const DimGroup *g, bool only, int64_t *coef, int64_t *by)
+group_form(const MaskCond *c, const Type *x, const Type *t, const DimGroup *g, bool only, int64_t *coef,
+           int64_t *by)
 {
 	int64_t f = 0;
 	int first = -1;
@@ -99,7 +102,8 @@ group_form(const MaskCond *c, const Type *x, const Type *t, const DimGroup *g, b
 	return true;
 }
 
-/* The condition as a bool tile of t, from the indices of x that an element had. */
+/* Returns the condition as a bool tile of t's shape, computed from the indices that its elements have in
+ * x. */
 static Val *
 tile_reshaped(Op *o, const MaskCond *c, const Type *x, const Type *t, const DimGroup *g, int n)
 {
@@ -131,12 +135,15 @@ tile_reshaped(Op *o, const MaskCond *c, const Type *x, const Type *t, const DimG
 	if (!sum)
 		return mask_uniform(o, &whole, cond);
 	if (c->lo)
-		lo = mask_op2(o, O_le, mask_splat(o, bound_clamped(o, c->lo, mask_form_end(c, x) + 1), at), sum, cond);
+		lo = mask_op2(o, O_le, mask_splat(o, bound_clamped(o, c->lo, mask_form_end(c, x) + 1), at),
+		              sum, cond);
 	if (c->hi)
-		hi = mask_op2(o, O_lt, sum, mask_splat(o, bound_clamped(o, c->hi, mask_form_end(c, x) + 1), at), cond);
+		hi = mask_op2(o, O_lt, sum,
+		              mask_splat(o, bound_clamped(o, c->hi, mask_form_end(c, x) + 1), at), cond);
 	return mask_both(o, lo, hi);
 }
 
+/* Returns condition c of a tile of type x in terms of its reshape to t, which has n groups. */
 static MaskCond
 cond_reshaped(Op *o, const MaskCond *c, const Type *x, const Type *t, const DimGroup *g, int n)
 {
@@ -168,7 +175,7 @@ cond_reshaped(Op *o, const MaskCond *c, const Type *x, const Type *t, const DimG
 	}
 	if (linear)
 		return r;
-	for (int i = 0, kept = 0; c->tile && i < c->tile->type.rank; i++) { /* all its dims stay? */
+	for (int i = 0, kept = 0; c->tile && i < c->tile->type.rank; i++) { /* do all its dims stay? */
 		for (int d = 0; d < t->rank; d++)
 			if (reshape_source(x, t, d) == c->axis[i]) {
 				r.axis[i] = (int8_t)d;
@@ -213,7 +220,7 @@ bounds_reshaped(Bounds *b, Op *o, const TileBounds *e, const Type *x, const Type
 	return r;
 }
 
-/* ---- parts ----------------------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 TileBounds
 bounds_sliced(Op *o, const TileBounds *e, int d, int64_t from, const Type *t)
@@ -237,7 +244,7 @@ bounds_sliced(Op *o, const TileBounds *e, int d, int64_t from, const Type *t)
 	return r;
 }
 
-/* All conditions of e as a list. */
+/* Sets c to the list of all conditions of e. Returns their number. */
 static int
 conds_of(const TileBounds *e, int rank, MaskCond *c)
 {
@@ -251,7 +258,8 @@ conds_of(const TileBounds *e, int rank, MaskCond *c)
 	return n;
 }
 
-/* The condition, of a piece that starts at `at` along d, as a bool tile of the whole, and true elsewhere. */
+/* Returns the condition of a piece of type x, at [at, at + extent) along d, as a bool tile of the whole, of
+ * type t. It is true outside of the piece. */
 static Val *
 piece_tile(Op *o, const MaskCond *c, int d, int64_t at, int64_t extent, const Type *x, const Type *t)
 {
@@ -259,7 +267,7 @@ piece_tile(Op *o, const MaskCond *c, int d, int64_t at, int64_t extent, const Ty
 	Val *i = mask_index(o, d, i32), *outside = NULL, *v;
 	MaskCond moved = *c;
 
-	if (c->tile) { /* the piece between others that are in bounds */
+	if (c->tile) { /* the piece is put between others that are true */
 		Val *part = cond_tile(o, c, x);
 
 		for (int side = 0; side < 2; side++) {
@@ -269,8 +277,8 @@ piece_tile(Op *o, const MaskCond *c, int d, int64_t at, int64_t extent, const Ty
 			if (!fill.shape[d])
 				continue;
 			was.shape[d] += fill.shape[d];
-			part = mask_op2(o, O_concat, side ? part : mask_number(o, 1, fill), side ? mask_number(o, 1, fill) : part,
-			                was);
+			part = mask_op2(o, O_concat, side ? part : mask_number(o, 1, fill),
+			                side ? mask_number(o, 1, fill) : part, was);
 			IMM_SET(part->def, dim, d);
 		}
 		return part;
@@ -292,7 +300,7 @@ piece_tile(Op *o, const MaskCond *c, int d, int64_t at, int64_t extent, const Ty
 	return outside ? mask_op2(o, O_or, outside, v, cond) : v;
 }
 
-/* True where the index is within the part of type x at `at`, in type t. */
+/* Returns a bool tile of t's shape, true within the part of type x at `at`. */
 static Val *
 part_tile(Op *o, const int64_t *at, const Type *x, const Type *t)
 {
@@ -303,15 +311,19 @@ part_tile(Op *o, const int64_t *at, const Type *x, const Type *t)
 		if (x->shape[d] == t->shape[d])
 			continue;
 		if (at[d] > 0)
-			all = mask_both(o, all, mask_op2(o, O_le, mask_number(o, at[d], i32), mask_index(o, d, i32), cond));
+			all = mask_both(o, all,
+			                mask_op2(o, O_le, mask_number(o, at[d], i32), mask_index(o, d, i32),
+			                         cond));
 		if (at[d] + x->shape[d] < t->shape[d])
 			all = mask_both(o, all,
-			                mask_op2(o, O_lt, mask_index(o, d, i32), mask_number(o, at[d] + x->shape[d], i32), cond));
+			                mask_op2(o, O_lt, mask_index(o, d, i32),
+			                         mask_number(o, at[d] + x->shape[d], i32), cond));
 	}
 	return all ? all : mask_number(o, 1, cond);
 }
 
-/* The bounds of the part as a bool tile of the whole. */
+/* Returns the bounds f of the part of type x at `at` as a bool tile of the whole, of type t. Returns NULL if
+ * all its elements are in bounds. */
 static Val *
 part_inside(Op *o, const TileBounds *f, const int64_t *at, const Type *x, const Type *t)
 {
@@ -378,7 +390,7 @@ bounds_replaced(Bounds *b, Op *o, const TileBounds *e, const TileBounds *f, cons
 	return r;
 }
 
-/* Is the only condition of the second piece its end, and the first one complete? */
+/* Has the second piece only an end along d as its condition, and the first piece none? */
 static bool
 runs_on(const MaskCond *p, int np, const MaskCond *q, int nq, int d, const Type *t)
 {
@@ -416,7 +428,7 @@ bounds_joined(Bounds *b, Op *o, const TileBounds *e, const TileBounds *f, int d,
 
 		while (j < nq && !(cond_same(o, &p[i], &q[j]) && !cond_varies(&p[i], d)))
 			j++;
-		if (j < nq) { /* both pieces have it */
+		if (j < nq) { /* both pieces have the condition */
 			MaskCond c = p[i];
 
 			c.dims = dims;

@@ -1,26 +1,26 @@
-/* mask_stores.c - makes stores leave out elements that do not exist.
+/* mask_stores.c - makes stores leave out missing elements, for pass mask_bounds.
  *
- * Most stores need nothing: the target ends where the value does. Otherwise the store goes through indices,
- * which are -1 where an element is missing: nothing is written there. */
+ * Most stores need no change, since the target ends where the value does. Other stores go through indices,
+ * which are -1 for missing elements, so that nothing is written there. */
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/memory_effects.h"
 #include "hexc/pass/mask_tiles.h"
 #include <string.h>
 
-/* The question whether a target's bounds imply another end or front; `seen`: carried values under question,
- * for which it is assumed. */
+/* The state of `implied`. */
 typedef struct Implies {
 	Bounds *b;
 	const Op *store;
 	const Val *target; /* the target's own end, or front; NULL: it has none */
 	bool front;
 	int64_t extent;
-	bool *seen; /* by value id; NULL: none yet */
+	bool *seen; /* by value id: a carried value that is assumed to be implied; NULL: none yet */
 } Implies;
 
 static bool implied(Implies *q, Val *x);
 
-/* What a loop carries is implied if its initial value is, and each next one where the preceding ones are. */
+/* Is carried value i of a loop implied? It is if its initial value is, and each next one if the preceding
+ * ones are. */
 static bool
 carried_implied(Implies *q, Op *loop, int i)
 {
@@ -36,7 +36,7 @@ carried_implied(Implies *q, Op *loop, int i)
 	return implied(q, for_init(loop, i)) && implied(q, yield->in[i]);
 }
 
-/* Is no element within the target outside of the end or front x? */
+/* Are all elements within the target also within the end or front x? */
 static bool
 implied(Implies *q, Val *x)
 {
@@ -44,14 +44,17 @@ implied(Implies *q, Val *x)
 
 	if (!x)
 		return true;
-	if (q->target && (q->front ? bound_at_most(q->store, x, q->target) : bound_at_most(q->store, q->target, x)))
+	if (q->target &&
+	    (q->front ? bound_at_most(q->store, x, q->target)
+	              : bound_at_most(q->store, q->target, x)))
 		return true;
 	if (owner && owner->code == O_for && x->index > 0)
 		return carried_implied(q, owner, x->index - 1);
 	if (def && def->code == O_for)
 		return carried_implied(q, def, x->index);
 	if (def && def->code == O_if)
-		return implied(q, def->blk[0]->last->in[x->index]) && implied(q, def->blk[1]->last->in[x->index]);
+		return implied(q, def->blk[0]->last->in[x->index]) &&
+		       implied(q, def->blk[1]->last->in[x->index]);
 	if (def && def->code == O_select)
 		return implied(q, select_yes(def)) && implied(q, select_no(def));
 	if (def && def->code == (q->front ? O_max : O_min))
@@ -59,7 +62,7 @@ implied(Implies *q, Val *x)
 	return q->front ? val_fact(q->b->k, x).hi <= 0 : val_fact(q->b->k, x).lo >= q->extent;
 }
 
-/* Does the condition hold for all elements? */
+/* Does c hold for all elements of a tile of type x? */
 static bool
 never_missing(Bounds *b, const MaskCond *c, const Type *x)
 {
@@ -72,7 +75,7 @@ never_missing(Bounds *b, const MaskCond *c, const Type *x)
 	return (!c->lo || val_fact(b->k, c->lo).hi <= 0) && (!c->hi || val_fact(b->k, c->hi).lo >= end);
 }
 
-/* The conditions of e that the target's bounds t do not imply. */
+/* Returns the conditions of e that the target's bounds t do not imply. */
 static TileBounds
 not_implied(Bounds *b, const Op *o, const TileBounds *e, const TileBounds *t, const Type *x)
 {
@@ -101,8 +104,8 @@ not_implied(Bounds *b, const Op *o, const TileBounds *e, const TileBounds *t, co
 	return r;
 }
 
-/* Takes the conditions out of r that hold for all elements or for none, as a bool scalar; NULL: there is
- * none. */
+/* Removes from r the conditions that hold for all elements or for none. Returns a bool scalar, true if they
+ * hold; NULL if there are none. */
 static Val *
 take_uniform(Op *o, TileBounds *r, const Type *x)
 {
@@ -134,8 +137,8 @@ take_uniform(Op *o, TileBounds *r, const Type *x)
 	return all;
 }
 
-/* The target, or one outside of the tensor where cond is false: at the end of a dim, an outer one without
- * a slice if there is one. */
+/* Returns a target equal to dest where cond is true, and past the end of the tensor in one dim otherwise.
+ * It prefers a dim with a single index. Returns NULL if no dim will do. */
 static Val *
 unless_uniform(Op *o, Val *dest, Val *cond)
 {
@@ -166,7 +169,7 @@ unless_uniform(Op *o, Val *dest, Val *cond)
 	return n->out[0];
 }
 
-/* Indices start + i * step along dim d of type t, with extent 1 in its other dims. */
+/* Returns a tile of the indices start + i * step along dim d of type t, with extent 1 in its other dims. */
 static Val *
 indices_along(Op *o, Val *start, int64_t step, int d, const Type *t)
 {
@@ -189,7 +192,7 @@ indices_along(Op *o, Val *start, int64_t step, int d, const Type *t)
 	return mask_op(o, O_add, 2, in, at);
 }
 
-/* Bit d: r has a condition that varies along d. */
+/* Returns the dims along which conditions of r vary; bit d: dim d. */
 static unsigned
 dims_of(const TileBounds *r, const Type *x)
 {
@@ -203,7 +206,8 @@ dims_of(const TileBounds *r, const Type *x)
 	return dims;
 }
 
-/* A bool tile over dims [g, g + n) of x, along which all conditions of r vary. */
+/* Returns a bool tile over dims [g, g + n) of x, true in bounds of r, whose conditions vary along these
+ * only. */
 static Val *
 inside_of_dims(Op *o, const TileBounds *r, const Type *x, int g, int n)
 {
@@ -217,7 +221,7 @@ inside_of_dims(Op *o, const TileBounds *r, const Type *x, int g, int n)
 	return type_same(&v->type, &t) ? v : mask_op(o, O_reshape, 1, &v, t);
 }
 
-/* The indices, broadcast to the shape of `there`, or -1 where that is false. */
+/* Returns the indices, broadcast to the shape of `there`, with -1 where `there` is false. */
 static Val *
 indices_or_none(Op *o, Val *index, Val *there)
 {
@@ -230,8 +234,8 @@ indices_or_none(Op *o, Val *index, Val *there)
 	return mask_op(o, O_select, 3, in, at);
 }
 
-/* The target with dims [g, g + n) by indices, without elements outside of r, whose conditions vary along
- * these dims. Its other dims stay slices. */
+/* Returns the target with indices for dims [g, g + n), -1 for elements out of bounds of r, whose conditions
+ * vary along these dims only. The other dims stay slices. */
 static Val *
 by_some_indices(Op *o, Val *dest, const TileBounds *r, int g, int n)
 {
@@ -264,7 +268,7 @@ by_some_indices(Op *o, Val *dest, const TileBounds *r, int g, int n)
 	return v->out[0];
 }
 
-/* The target with all dims by indices. */
+/* Returns the target with indices for all dims, -1 for elements out of bounds of r. */
 static Val *
 by_all_indices(Op *o, Val *dest, const TileBounds *r)
 {
@@ -291,7 +295,9 @@ by_all_indices(Op *o, Val *dest, const TileBounds *r)
 			int g = view_gather_dim(view);
 
 			for (int i = 0; i < t->rank; i++)
-				tile.shape[i] = i >= g && i < g + start->type.rank ? start->type.shape[i - g] : 1;
+				tile.shape[i] = i >= g && i < g + start->type.rank
+				                        ? start->type.shape[i - g]
+				                        : 1;
 			in[1 + d] = mask_op(o, O_reshape, 1, &start, tile);
 		} else {
 			in[1 + d] = indices_along(o, start, view ? view_step(view, d) : 1, at, t);
@@ -306,8 +312,8 @@ by_all_indices(Op *o, Val *dest, const TileBounds *r)
 	return n->out[0];
 }
 
-/* The target without elements outside of r; NULL: it is a view of a view. *indexed: it was by indices
- * already. */
+/* Returns the target without elements out of bounds of r. Returns NULL if it is a view of a view. *indexed:
+ * it had indices already, and no other dims changed. */
 static Val *
 by_indices(Op *o, Val *dest, const TileBounds *r, bool *indexed)
 {
@@ -353,14 +359,15 @@ store_leaves_out(Bounds *b, Op *o, const TileBounds *e)
 	to = by_indices(o, store_dest(o), &rest, &indexed);
 	if (!to) {
 		diag_error(b->k->unit->diag, o->src,
-		           "this store would leave out elements that its value does not have; store `fill(x, value)`");
+		           "this store would leave out elements that its value does not have; "
+		           "store `fill(x, value)`");
 		return;
 	}
 	o->in[IN_store_dest] = to;
 	if (!indexed)
 		diag_warn(b->k->unit->diag, DW_leftout, o->src,
-		          "the store leaves out elements that its value does not have%s%s%s; to store a number for them, "
-		          "write `fill(x, number)`",
+		          "the store leaves out elements that its value does not have%s%s%s; "
+		          "to store a number for them, write `fill(x, number)`",
 		          store_value(o)->name ? ": `" : "", store_value(o)->name ? store_value(o)->name : "",
 		          store_value(o)->name ? "`" : "");
 }
@@ -376,6 +383,6 @@ copy_leaves_out(Bounds *b, Op *o, const TileBounds *e)
 	rest = not_implied(b, o, e, &target, &copy_dest(o)->type);
 	if (bounds_known(&rest))
 		diag_error(b->k->unit->diag, o->src,
-		           "this asynchronous store would leave out elements that the shared tile does not have; fill it "
-		           "with `fill(x, value)`");
+		           "this asynchronous store would leave out elements that the shared tile does "
+		           "not have; fill it with `fill(x, value)`");
 }

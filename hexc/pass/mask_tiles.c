@@ -1,5 +1,5 @@
-/* mask_tiles.c - builds the tiles and scalars of pass mask_bounds: indices, linear forms of them, and
- * bools. Code that nothing uses is removed by pass dce. */
+/* mask_tiles.c - builds tiles and scalars for pass mask_bounds: indices, linear forms of them, and bools.
+ * Pass dce removes those that are not used. */
 #include "hexc/pass/mask_tiles.h"
 
 Type
@@ -40,7 +40,6 @@ mask_index(Op *o, int d, Type t)
 	return v;
 }
 
-/* An i64 scalar in every element; it must be representable. */
 Val *
 mask_splat(Op *o, Val *x, Type t)
 {
@@ -50,7 +49,6 @@ mask_splat(Op *o, Val *x, Type t)
 	return mask_op(o, O_splat, 1, &x, t);
 }
 
-/* The largest value of the linear form, whose smallest is 0. */
 int64_t
 mask_form_end(const MaskCond *c, const Type *t)
 {
@@ -61,7 +59,6 @@ mask_form_end(const MaskCond *c, const Type *t)
 	return n;
 }
 
-/* Sum of coef[d] times the index along d; NULL: 0. */
 Val *
 mask_form(Op *o, const int64_t *coef, Type t)
 {
@@ -80,7 +77,6 @@ mask_form(Op *o, const int64_t *coef, Type t)
 	return sum;
 }
 
-/* Joins two conditions on scalars or tiles; NULL: true. */
 Val *
 mask_both(Op *o, Val *x, Val *y)
 {

@@ -1,5 +1,5 @@
-/* test_memory_order.c - tests the validator of barriers on loops that run once at most, and on bytes of several
- * elements. In C: barriers move, and layouts and access widths are set by hand. */
+/* test_memory_order.c - tests the validator of barriers on loops that run once at most, and on bytes of
+ * several elements. In C: barriers move, and layouts and access widths are set by hand. */
 #include "hexc/pass/pass.h"
 #include "infer/validate/validate.h"
 #include "test/pass/util_pass.h"
