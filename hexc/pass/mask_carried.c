@@ -271,9 +271,12 @@ bounds_into_loop(Bounds *b, Op *o, CarriedBounds *c)
 		int parts;
 
 		c->part[i] = o->nout;
-		if (t.space != S_reg || !forms_some(&c->forms[i]))
+		if (t.space != S_reg)
 			continue;
 		init = *edge_of(b, for_init(o, i));
+		forms_of(&c->forms[i], &init, t.rank);
+		if (!forms_some(&c->forms[i]))
+			continue;
 		parts = parts_of(&c->forms[i], t.rank, part);
 		for (int p = 0; p < parts; p++) {
 			Block *body = o->blk[0];
