@@ -151,6 +151,13 @@ dot_conditions(Bounds *b, Op *o, int side, const TileBounds *own, const TileBoun
 	if (!own->nmore)
 		return;
 	lines = bounds_reduced(b, o, &lines, k, x);
+	for (int d = 0; d < x->rank; d++) {
+		MaskCond c = cond_of_range(&lines, d);
+
+		c.zero = c.finite = false;
+		if (d != k && (c.lo || c.hi))
+			cond_add(b, o, e, t, c);
+	}
 	for (int i = 0; i < lines.nmore; i++) {
 		MaskCond c = lines.more[i];
 		Type line = *x;
@@ -186,13 +193,13 @@ edge_dot(Bounds *b, Op *o)
 	for (int i = 0; i < 2; i++)
 		dot_conditions(b, o, i, i ? &eb : &ea, i ? &ea : &eb, &e);
 	for (int d = 0; d < m; d++) {
-		e.at[d] = bound_tighter(o, O_min, ea.at[d], eb.at[d]);
-		e.from[d] = bound_tighter(o, O_max, ea.from[d], eb.from[d]);
+		e.at[d] = bound_tighter(o, O_min, e.at[d], bound_tighter(o, O_min, ea.at[d], eb.at[d]));
+		e.from[d] = bound_tighter(o, O_max, e.from[d], bound_tighter(o, O_max, ea.from[d], eb.from[d]));
 	}
-	e.at[m] = ea.at[m];
-	e.at[n] = eb.at[n];
-	e.from[m] = ea.from[m];
-	e.from[n] = eb.from[n];
+	e.at[m] = bound_tighter(o, O_min, e.at[m], ea.at[m]);
+	e.at[n] = bound_tighter(o, O_min, e.at[n], eb.at[n]);
+	e.from[m] = bound_tighter(o, O_max, e.from[m], ea.from[m]);
+	e.from[n] = bound_tighter(o, O_max, e.from[n], eb.from[n]);
 	edge_set(b, o->out[0], &e);
 }
 

@@ -324,7 +324,7 @@ by_indices(Op *o, Val *dest, const TileBounds *r, bool *indexed)
 	*indexed = false;
 	if (view && view_source(view)->def)
 		return NULL;
-	if (g >= 0 && dims >> g != 0 && !(dims & ((1u << g) - 1)) && !(dims >> (g + n))) {
+	if (g >= 0 && !(dims & ((1u << g) - 1)) && !(dims >> (g + n))) {
 		*indexed = true;
 		return by_some_indices(o, dest, r, g, n);
 	}
@@ -339,7 +339,7 @@ void
 store_leaves_out(Bounds *b, Op *o, const TileBounds *e)
 {
 	const Type *x = &store_value(o)->type;
-	TileBounds target, rest;
+	TileBounds target, rest, left;
 	Val *to, *cond;
 	bool indexed;
 
@@ -350,9 +350,12 @@ store_leaves_out(Bounds *b, Op *o, const TileBounds *e)
 	if (!bounds_known(&rest))
 		return;
 	b->changed = true;
-	cond = take_uniform(o, &rest, x);
-	if (cond && (to = unless_uniform(o, store_dest(o), cond)) != NULL) {
+	left = rest;
+	cond = take_uniform(o, &left, x);
+	to = cond ? unless_uniform(o, store_dest(o), cond) : NULL;
+	if (to) {
 		o->in[IN_store_dest] = to;
+		rest = left;
 		if (!bounds_known(&rest))
 			return;
 	}
