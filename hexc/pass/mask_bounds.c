@@ -197,6 +197,25 @@ zero_in_memory(Bounds *b, const Val *root, const MaskCond *c)
 		by->in[IN_store_value] = cond_mask(b, by, store_value(by), c, 0, 0);
 }
 
+void
+zeros_in_memory(Bounds *b, Val *root)
+{
+	TileBounds e = *edge_of(b, root);
+
+	for (int d = 0; d < root->type.rank; d++) {
+		MaskCond c = cond_of_range(&e, d);
+
+		if (c.lo || c.hi)
+			zero_in_memory(b, root, &c);
+	}
+	e.zero = ~0u; /* from here on */
+	for (int i = 0; i < e.nmore; i++) {
+		zero_in_memory(b, root, &e.more[i]);
+		e.more[i].zero = true;
+	}
+	edge_set(b, root, &e);
+}
+
 /* Sets *to to the condition c of a view's source in terms of the view's dims. Returns false if the view
  * gathers along a dim that c names and so has no such condition. */
 static bool

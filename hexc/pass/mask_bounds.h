@@ -82,6 +82,8 @@ bool bounds_known(const TileBounds *e); /* has e a condition? */
 void edge_set(Bounds *b, const Val *v, const TileBounds *e); /* e may have none */
 /* Returns the bounds of what op o reads from memory value v. */
 TileBounds edges_of_memory(Bounds *b, Op *o, Val *v);
+/* Elements of a shared tile that do not exist are 0: a scalar is read from it. */
+void zeros_in_memory(Bounds *b, Val *root);
 /* Returns x with f or i outside of [from, bound) along d, computed before o; from NULL: 0, bound NULL: the
  * extent. */
 Val *mask_new(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound, double f, int64_t i);

@@ -134,8 +134,11 @@ edge_load(Bounds *b, Op *o)
 {
 	TileBounds e;
 
-	if (o->out[0]->type.space != S_reg)
+	if (o->out[0]->type.space != S_reg) {
+		if (load_source(o)->type.space == S_shared)
+			zeros_in_memory(b, view_root(load_source(o)));
 		return; /* a scalar exists: out of bounds it is 0 */
+	}
 	e = edges_of_memory(b, o, load_source(o));
 	edge_set(b, o->out[0], &e);
 }

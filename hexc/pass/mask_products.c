@@ -193,8 +193,11 @@ edge_dot(Bounds *b, Op *o)
 	for (int i = 0; i < 2; i++)
 		dot_conditions(b, o, i, i ? &eb : &ea, i ? &ea : &eb, &e);
 	for (int d = 0; d < m; d++) {
-		e.at[d] = bound_tighter(o, O_min, e.at[d], bound_tighter(o, O_min, ea.at[d], eb.at[d]));
-		e.from[d] = bound_tighter(o, O_max, e.from[d], bound_tighter(o, O_max, ea.from[d], eb.from[d]));
+		Val *at = bound_tighter(o, O_min, ea.at[d], eb.at[d]);
+		Val *start = bound_tighter(o, O_max, ea.from[d], eb.from[d]);
+
+		e.at[d] = bound_tighter(o, O_min, e.at[d], at);
+		e.from[d] = bound_tighter(o, O_max, e.from[d], start);
 	}
 	e.at[m] = bound_tighter(o, O_min, e.at[m], ea.at[m]);
 	e.at[n] = bound_tighter(o, O_min, e.at[n], eb.at[n]);
