@@ -144,6 +144,30 @@ dims_named(const TileBounds *e, int rank)
 	return dims;
 }
 
+/* Sets *e to the bounds of x and y if these are the same. Returns whether they are. */
+static bool
+same_bounds(const Op *o, const TileBounds *x, const TileBounds *y, int rank, TileBounds *e)
+{
+	*e = *x;
+	e->zero &= y->zero;
+	e->finite &= y->finite;
+	if (x->nmore != y->nmore)
+		return false;
+	for (int d = 0; d < rank; d++) {
+		MaskCond a = cond_of_range(x, d), b = cond_of_range(y, d);
+
+		if (!cond_equal(o, &a, &b))
+			return false;
+	}
+	for (int i = 0; i < x->nmore; i++) {
+		if (!cond_same(o, &x->more[i], &y->more[i]))
+			return false;
+		e->more[i].zero = x->more[i].zero && y->more[i].zero;
+		e->more[i].finite = x->more[i].finite && y->more[i].finite;
+	}
+	return true;
+}
+
 /* After an assignment to a part of a tile, the part's elements exist as in the assigned value, the others as
  * before. `part`: 1 + 2 * the dims that the part cuts; 0: no such assignment. */
 void
@@ -153,15 +177,18 @@ edge_select(Bounds *b, Op *o)
 	const TileBounds *x = edge_of(b, select_yes(o)), *y = edge_of(b, select_no(o));
 	Type cond = type_tile(D_bool, S_reg, t->rank, t->shape);
 	MaskCond c = { .dims = (unsigned)(IMM(o, part) >> 1) };
-	TileBounds e = { .zero = 0 };
+	TileBounds e;
 	Val *in[3] = { select_cond(o) };
 
 	if (!IMM(o, part)) {
 		edge_elt(b, o);
 		return;
 	}
-	if (!bounds_known(x) && !bounds_known(y))
+	if (same_bounds(o, x, y, t->rank, &e)) {
+		edge_set(b, o->out[0], &e);
 		return;
+	}
+	e = (TileBounds){ .zero = 0 };
 	for (int i = 0; i < 2; i++) {
 		in[1 + i] = inside_tile(o, i ? y : x, t);
 		in[1 + i] = in[1 + i] ? in[1 + i] : mask_value(o, 1, cond);

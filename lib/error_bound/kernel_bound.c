@@ -319,6 +319,7 @@ twin_kernel(Twin *t)
 	Kernel *k = t->from;
 
 	t->to = kernel_new(k->unit, k->name);
+	t->to->masked = k->masked;
 	t->to->warps = k->warps;
 	t->to->teams = k->teams;
 	t->to->producer_warps = k->producer_warps;

@@ -49,7 +49,7 @@ kernel k(W: u8[64, K / 2], C: out f32[64, K]) assume K % 64 == 0
 {
     grid(ceil(K, 64));
     let k = block.x * 64;
-    C[0 :+ 64, k :+ 64] = f32(W[0 :+ 64, k :+ 64]);
+    C[0 :+ 64, k :+ 64] = f32(fill(W[0 :+ 64, k :+ 64], 0));
 }
 END2
 w slice 'the slice of `T` ends at 256 in dimension 0, past its extent 128' <<'END2'
@@ -57,9 +57,15 @@ kernel k(T: f32[128], C: out f32[256])
 {
     grid(2);
     for i in 0..256 step 128 {
-        C[i :+ 128] = T[i :+ 128];
+        C[i :+ 128] = fill(T[i :+ 128], 0);
     }
 }
+END2
+w leftout 'the store leaves out elements that its value does not have; to store a number for them, write `fill(x, number)`' <<'END2'
+kernel k(A: f32[M], C: out f32[N]) { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = A[block.x * 128 :+ 128] + 1; }
+END2
+w leftout 'the store leaves out elements that its value does not have: `x`; to store' <<'END2'
+kernel k(A: f32[M], C: out f32[N]) { grid(ceil(N, 128)); let x = A[block.x * 128 :+ 128]; C[block.x * 128 :+ 128] = x; }
 END2
 w unwritten 'output `C` is not fully written: the last N % 128 elements along dimension 0 are not written; use a grid of ceil(N, 128) blocks, or assume N % 128 == 0' <<'END2'
 kernel k(C: out f32[N]) { grid(N / 128); C[block.x * 128 :+ 128] = 1; }
@@ -113,7 +119,7 @@ lost '' 'C[i] = sum(C[i], 0) + x;'
 lost '' 'atomic_add(C[i], x);'
 # Stores of each block to one location: loop-carried sums, through shared memory. No warning for locations and
 # iterations that depend on the block, or for values that are the same in all blocks.
-for s in 'Y[0 :+ 1] = sum(x, 0);' 'Y[0 :+ 1] += sum(x, 0);' 'let t: shared = x; Y[0 :+ 64] = t[0 :+ 64];' \
+for s in 'Y[0 :+ 1] = sum(x, 0);' 'Y[0 :+ 1] += sum(x, 0);' 'let t: shared = fill(x, 0); Y[0 :+ 64] = t[0 :+ 64];' \
 	'var c = 0, d = 0; for n in 0..4 { d = c + 1; c = d + i; } Y[0] = f32(c);' 'if N > 64 { Y[0] = f32(i); }'; do
 	echo "kernel k(X: f32[N], Y: inout f32[N]) const WARPS = 4 { grid(ceil(N, 128)); let i = block.x * 128, x = X[i :+ 128]; Y[N - 1] = N; Y[1] = x[0] * 0 + sum(x, 0); $s }" |
 		sed 's/ Y\[N - 1\] = N; Y\[1\] = x\[0\] \* 0 + sum(x, 0);/ let _u = x;/' >"$dir/blocks.hexc"
@@ -171,10 +177,10 @@ quiet() {
 }
 
 w width '`A` is accessed with 16-bit instead of 128-bit instructions: no dimension is known to be contiguous' -W width <<'END2'
-kernel k(A: f16[64, N] strides [N * 2, 2], C: out f32[64, 64]) { grid(1); C[:, :] = f32(A[:, 0 :+ 64]) + 1; }
+kernel k(A: f16[64, N] strides [N * 2, 2], C: out f32[64, 64]) { grid(1); C[:, :] = f32(fill(A[:, 0 :+ 64], 0)) + 1; }
 END2
 w width '`A` is accessed with 16-bit instead of 128-bit instructions: rows are not known to be aligned to 8 elements' -W width <<'END2'
-kernel k(A: f16[M], C: out f32[N]) { grid(ceil(N, 1024)); C[block.x * 1024 :+ 1024] = f32(A[block.x * 1023 :+ 1024]) + 1; }
+kernel k(A: f16[M], C: out f32[N]) { grid(ceil(N, 1024)); C[block.x * 1024 :+ 1024] = f32(fill(A[block.x * 1023 :+ 1024], 0)) + 1; }
 END2
 w width "\`C\` is accessed with 64-bit instead of 128-bit instructions: the tile's layout gives each thread no more contiguous elements" -W width <<'END2'
 kernel k(A: f16[64, 64], C: out f32[64, 64]) { grid(1); let a: shared = A[:, :]; C[:, :] = dot(a, a.T); }
@@ -186,8 +192,14 @@ quiet width <<'END2'
 kernel k(A: f16[M], C: out f16[N]) assume M % 8 == 0
 {
     grid(ceil(N, 1024));
-    C[block.x * 1024 :+ 1024] = A[block.x * 1024 :+ 1024] + 1;
+    C[block.x * 1024 :+ 1024] = fill(A[block.x * 1024 :+ 1024], 0) + 1;
 }
+END2
+quiet leftout <<'END2' # a number for the elements; or as many elements
+kernel k(A: f32[M], C: out f32[N]) { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = fill(A[block.x * 128 :+ 128], 0) + 1; }
+END2
+quiet leftout <<'END2'
+kernel k(A: f32[N], C: out f32[N]) { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = A[block.x * 128 :+ 128] + 1; }
 END2
 w async '`A` is copied to shared memory through registers instead of cp.async: cp.async needs 4 bytes; only 16 bits are known to be contiguous and in bounds' -W async <<END2
 $large

@@ -26,9 +26,9 @@ kernel k(A: f16[M, K], B: f16[2, N, K], C: out f32[2, M, N], S: out f32[2], c: i
     let m = block.x * 32, n = block.y * 32;
     var acc: [PARTS] register f32[32, 32] = 0, count: [PARTS] f32 = 1;
     pipeline k in 0..K step 32 stages 2 {
-        let a: shared = A[m :+ 32, k :+ 32];
+        let a: shared = fill(A[m :+ 32, k :+ 32], 0);
         unroll for i in 0..PARTS {
-            let b: shared = B[i, n :+ 32, k :+ 32];
+            let b: shared = fill(B[i, n :+ 32, k :+ 32], 0);
             acc[i] += dot(a, b.T);
             count[i] *= i + 2;
         }

@@ -20,7 +20,7 @@ class Program:
 
     def __init__(self, dtype, shape, size):
         self.dtype, self.shape, self.size = dtype, shape, size
-        self.lines, self.scalars, self.bounded = [], {}, True
+        self.lines, self.scalars, self.filled = [], {}, False
         self.numpy = TYPES[dtype]
         self.inputs = {}
 
@@ -78,13 +78,14 @@ class Program:
                 value, number = f"{value} * 2", (number * self.numpy(2)).astype(self.numpy)
             new = {"=": lambda: number, "+=": lambda: old + number, "-=": lambda: old - number, "*=": lambda: old * number}[op]()
             x[index] = new
-        if op == "=" and np.asarray(old).size == x.size:  # the tile has the value's bounds
-            self.bounded = False
+        if op == "=":  # the elements exist afterwards, and so in no range of the tile
+            self.filled = True
         self.lines.append(f"x[{text}] {op} {value};")
 
     def source(self, statements):
         dims = "MNK"[: len(self.shape)]
         at = ", ".join(f"0 :+ {n}" for n in self.shape)
+        load = f"fill(X[{at}], 0)" if self.filled else f"X[{at}]"
         t = self.dtype
         params = [f"X: inout {t}[{', '.join(dims)}]", f"S: out {t}[1]"]
         params += [f"{n}: {t}[{', '.join(map(str, v.shape))}]" for n, v in self.inputs.items()]
@@ -94,7 +95,7 @@ class Program:
             total = f"sum({total}, {d})"
         body = "\n    ".join(statements)
         return (f"kernel k({', '.join(params)})\n{{\n    grid(1);\n    var x: register {t}[{', '.join(map(str, self.shape))}] = "
-                f"X[{at}];\n    {body}\n    X[{at}] = x;\n    S[0] = {total}[{', '.join('0' for _ in self.shape)}];\n}}\n")
+                f"{load};\n    {body}\n    X[{at}] = x;\n    S[0] = {total}[{', '.join('0' for _ in self.shape)}];\n}}\n")
 
 
 class Parts(unittest.TestCase):
@@ -107,8 +108,8 @@ class Parts(unittest.TestCase):
         for _ in range(RNG.integers(1, 5)):
             p.assign(x)
         want = full[tuple(slice(n) for n in size)]
-        # elements past the end are not part of sums: the tile keeps its bounds
-        inside = x[tuple(slice(min(n, m)) for n, m in zip(size, shape))] if p.bounded else x
+        # elements that do not exist are not part of sums
+        inside = x if p.filled else x[tuple(slice(min(n, m)) for n, m in zip(size, shape))]
         total = inside.sum(dtype=p.numpy)
         arrays = {"X": start, "S": np.zeros(1, p.numpy)} | p.inputs
         with tempfile.TemporaryDirectory() as folder:
@@ -157,7 +158,7 @@ kernel lu(A: f32[B, 16, 16], L: out f32[B, 16, 16], U: out f32[B, 16, 16], n: i6
                     self.assertTrue((np.tril(got["U"], -1) == 0).all() and (np.triu(got["L"], 1) == 0).all())
 
     def test_bounds(self):
-        """The tile keeps its bounds: a ragged row hides nothing of other rows, and a row of numbers shows nothing."""
+        """Elements are missing where what was assigned has none, and exist where it has: as in numpy.ma."""
         source = """
 kernel k(L: f32[N], R: out f32[8], M: out f32[8], T: out f32[8], s: i64)
 {
@@ -177,12 +178,13 @@ kernel k(L: f32[N], R: out f32[8], M: out f32[8], T: out f32[8], s: i64)
             row = RNG.integers(-9, 9, n).astype(np.float32)
             total = row[:64].sum()
             want = np.where(np.arange(8) >= 4, 2 * total, np.where(np.arange(8) == 2, total, 64))
+            count = np.where((np.arange(8) >= 4) | (np.arange(8) == 2), min(n, 64), 64)
             means = np.where((np.arange(8) == 2) | (np.arange(8) == 3), 5, row[:64].mean() * (np.arange(8) + 1))
             with tempfile.TemporaryDirectory() as folder:
                 for how, got in run(folder, source, {"L": row, "R": ones, "M": ones, "T": ones}, {"s": 2}):
                     with self.subTest(n=n, how=how):
                         np.testing.assert_array_equal(got["R"], want)
-                        np.testing.assert_allclose(got["M"], want / 64, rtol=1e-6)
+                        np.testing.assert_allclose(got["M"], want / count, rtol=1e-6)
                         np.testing.assert_allclose(got["T"], means, rtol=1e-6, atol=1e-7)
 
     def test_flow(self):
@@ -194,7 +196,7 @@ kernel k(X: f32[M, N], Y: out f32[M, N], T: out f32[M], c: i32)
     let m = block.x * 8;
     var t: register f32[8] = 0;
     for n in 0..N step 32 {
-        var x: register f32[8, 32] = X[m :+ 8, n :+ 32];
+        var x: register f32[8, 32] = fill(X[m :+ 8, n :+ 32], 0);
         for k in 0..4 {
             x[k, :] += x[k + 4, :];
             if c > 0 {
