@@ -102,17 +102,29 @@ round_operands(Lower *l, const Expr *e, Operand *o)
 	}
 }
 
+/* Returns the op that views memory for v: for a tile loaded from it, or a shared tile that a copy filled. */
+static const Op *
+view_loaded(const Val *v)
+{
+	while (v->def && v->def->code == O_cast)
+		v = op_source(v->def);
+	if (v->def && v->def->code == O_load)
+		v = load_source(v->def);
+	if (v->def && v->def->code == O_alloc)
+		for (const Op *o = v->def->next; o; o = o->next)
+			if (o->code == O_copy && copy_dest(o) == v)
+				return copy_source(o)->def;
+	return v->def;
+}
+
 /* Returns the size of the tensor dim that dim d of a value, loaded from a tensor, runs along. Returns NULL if
  * unknown. */
 static const Val *
 tensor_size(const Lower *l, const Val *v, int d)
 {
-	const Op *view;
+	const Op *view = view_loaded(v);
 	const Param *p;
 
-	while (v->def && v->def->code == O_cast)
-		v = op_source(v->def);
-	view = v->def && v->def->code == O_load ? load_source(v->def)->def : NULL;
 	p = view && view->code == O_view ? val_param(l->k, view_source(view)) : NULL;
 	return p && !view_is_gathered(view, d) ? p->size[view_operand_dim(view, d)] : NULL;
 }

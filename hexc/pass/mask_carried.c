@@ -477,6 +477,7 @@ bounds_after_loop(Bounds *b, Op *o, CarriedBounds *c)
 		const MaskForms *f = &c->forms[i];
 		BoundPart part[PARTS_MAX];
 		int parts;
+		unsigned varying = 0; /* bit d: an end along d differs between iterations */
 
 		if (t.space != S_reg)
 			continue;
@@ -493,6 +494,8 @@ bounds_after_loop(Bounds *b, Op *o, CarriedBounds *c)
 
 			if (!part[p].tile && !loop_ends_early(o))
 				same = same_in_all(o, after, at, part[p].front ? O_max : O_min);
+			if (part[p].dim >= 0)
+				varying |= (unsigned)!same << part[p].dim;
 			part_set(b, after, f, &part[p], &e, &t,
 			         same ? after_iterations(b, o, after, same, for_init(o, at)) : o->out[at]);
 		}
@@ -501,7 +504,7 @@ bounds_after_loop(Bounds *b, Op *o, CarriedBounds *c)
 
 			each.at[d] = without_carried(own.at[d], o->blk[0]);
 			each.from[d] = without_carried(own.from[d], o->blk[0]);
-			if (starts_zero(for_init(o, i)) &&
+			if (!(varying >> d & 1) && starts_zero(for_init(o, i)) &&
 			    stays_zero(b, yield->in[i], o->blk[0]->arg[1 + i], &each, d))
 				e.zero |= 1u << d;
 		}
