@@ -11,6 +11,7 @@
  * never reads them, a reduction compares with the end. Those before the first element become the neutral
  * value of an operation, or are compared with the first index for a function. The levels work on tiles
  * without bounds (`lower_unmask`); results get those of the operands (`lower_as_far`). */
+#include "hexc/analysis/analysis.h"
 #include "hexc/ir/dtype_value.h"
 #include "hexc/lang/lower.h"
 #include "taskmap/scan_levels.h"
@@ -447,6 +448,26 @@ all_as_far(Lower *l, ScanLowering *s, bool one)
 		s->v[i].v = lower_as_far(l, s->e, s->v[i].v, s->all, one ? s->dim : -1);
 }
 
+/* Are all operands loads that are in bounds along the dim? */
+static bool
+all_exist(Lower *l, const ScanLowering *s)
+{
+	for (int i = 0; i < s->n; i++) {
+		const Val *v = s->of[i];
+		const Op *view;
+
+		while (v->def && v->def->code == O_cast)
+			v = op_source(v->def);
+		view = v->def && v->def->code == O_load ? load_source(v->def)->def : NULL;
+		if (!view || view->code != O_view || !val_param(l->k, view_source(view)))
+			return false;
+		for (int d = 0; d < view->out[0]->type.rank; d++)
+			if (view_is_gathered(view, d) || (d == s->dim && !view_in_bounds(l->k, view, d)))
+				return false;
+	}
+	return true;
+}
+
 /* Starts with elements that are all in bounds. Those before the first one are the neutral value of an
  * operation. Elements out of bounds in one tile are skipped in all. */
 static void
@@ -472,6 +493,11 @@ start(Lower *l, ScanLowering *s)
 	s->all = all;
 	if (!s->fn)
 		return;
+	if (all_exist(l, s)) { /* fewer comparisons of indices with the end */
+		s->first = ir_const(l->b, NULL, 0);
+		s->end = ir_const(l->b, NULL, s->extent);
+		return;
+	}
 	s->first = lower_inside_end(l, s->e->src, O_inside_first, all, s->dim);
 	s->end = lower_inside_end(l, s->e->src, O_inside_end, all, s->dim);
 }
@@ -539,7 +565,10 @@ lower_cumulative(Lower *l, const Expr *e)
 static Val *
 inside(Lower *l, const ScanLowering *s, Type t, int64_t step, int64_t start, int64_t group)
 {
-	(void)group;
+	int64_t n;
+
+	if (val_is_const(s->end, &n) && n % group == 0)
+		return NULL;
 	return compare_index(l, s, t, share_of(l, s, s->end, step - 1 - start, step), false);
 }
 
