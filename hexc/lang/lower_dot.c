@@ -122,9 +122,14 @@ view_loaded(const Val *v)
 static const Val *
 tensor_size(const Lower *l, const Val *v, int d)
 {
-	const Op *view = view_loaded(v);
+	const Op *view;
 	const Param *p;
 
+	if (v->def && v->def->code == O_transpose) {
+		d = (int)IMM_AT(v->def, perm, d);
+		v = op_source(v->def);
+	}
+	view = view_loaded(v);
 	p = view && view->code == O_view ? val_param(l->k, view_source(view)) : NULL;
 	return p && !view_is_gathered(view, d) ? p->size[view_operand_dim(view, d)] : NULL;
 }

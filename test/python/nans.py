@@ -224,13 +224,13 @@ PART = """kernel part(X: f32[M, N], Y: out f32[M, 2]) {
 
 class Edges(unittest.TestCase):
     def test_a_part_of_a_shared_tile(self):
-        """Zero-filling a part preserves the tile's boundary; with another fill value all elements count,
-        including out-of-bounds zeros."""
+        """A store to a part of a shared tile at run-time positions: then all elements count, including
+        out-of-bounds zeros (hexc/LANGUAGE.md, "Out-of-bounds elements")."""
         m, n = 10, 40
         x = -1 - np.random.default_rng(1).integers(0, 8, (m, n)).astype(np.float32)
-        for value, wide in ((0, n), (-2, 64)):
+        for value in (0, -2):
             y = hexc.compile(PART.replace("VALUE", str(value)), prove=True)["part"].run(X=x)["Y"]
-            whole = np.zeros((m, wide), np.float32)
+            whole = np.zeros((m, 64), np.float32)
             whole[:, :n] = x
             whole[::4, :8] = value
             np.testing.assert_allclose(y[:, 0], whole.mean(1), rtol=1e-6)

@@ -32,7 +32,7 @@ kernel average(X: f32[H, W], Y: out f32[P, Q])
     for r in 0..3 {
         for s in 0..3 {
             let x: register = X[block.y * 2 + r - 1, w * 2 + s - 1 :+ 64 step 2];
-            t += x;
+            t += fill(x, 0);
             n += where(inside(x), 1.0, 0.0);
         }
     }
@@ -69,7 +69,7 @@ kernel partial(X: f32[N], S: out f32[B])
     grid(B);
     var t: register f32[128] = 0;
     for i in block.x * 128..N step B * 128 {
-        t += X[i :+ 128];
+        t += fill(X[i :+ 128], 0);
     }
     S[block.x :+ 1] = sum(t, 0);
 }
