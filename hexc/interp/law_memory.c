@@ -185,9 +185,22 @@ part_known(const Val *to)
 	return true;
 }
 
+/* Makes all elements of a shared tile exist: the missing ones are 0. */
+static void
+all_exist(Shared *s)
+{
+	InterpValue x = { .f = s->f, .i = s->i, .n = s->n };
+
+	if (law_is_full(s->missing))
+		return;
+	for (int64_t j = 0; j < s->n; j++)
+		if (!law_exists(s->missing, j))
+			law_put_number(&x, s->dtype, j, 0, 0);
+	law_set_clear(s->missing);
+}
+
 /* Updates the conditions of a shared tile after a write of elements with conditions m (NULL: all exist) to a
- * part of it. The part's elements exist as m says, or all of them if its position is not known at compile
- * time; other elements exist as before. */
+ * part of it at a position known at compile time. The part's elements exist as m says, and others as before. */
 static void
 write_shared_conditions(Interp *it, const Val *to, const View *v, const Type *t, const Missing *m)
 {
@@ -226,7 +239,7 @@ write_shared_conditions(Interp *it, const Val *to, const View *v, const Type *t,
 			cell = cell * v->shape[d] + at[d];
 		}
 		if (in)
-			now[cell] = !part_known(to) || law_exists(m, j);
+			now[cell] = law_exists(m, j);
 	}
 	for (int d = 0; d < s->rank; d++) {
 		int dim = view_dim(v, d);
@@ -262,24 +275,23 @@ LAW(store)
 	Filled zeros = { NULL, NULL };
 	bool ok;
 
+	if (v->shared && (IMM(o, update) || !part_known(to)))
+		all_exist(v->shared);
 	it->left_out = v->param || IMM(o, update) ? left_out(it, v, &to->type, m, x->n) : NULL;
 	if (v->shared && !IMM(o, update) && m)
 		zeros = law_filled(it, store_value(o), 0, 0);
 	ok = eval(it, o);
 	law_restore(zeros);
 	it->left_out = NULL;
-	if (v->shared && !IMM(o, update))
+	if (v->shared && !IMM(o, update) && part_known(to))
 		write_shared_conditions(it, to, v, &to->type, m);
-	if (found && v->param) { /* where nothing is written, the old value is missing */
+	if (found) { /* where nothing is written, the old value is missing */
 		Missing old = { .n = x->n };
 
 		read_conditions(it, &old, v, &to->type, x);
 		for (int c = 0; m && c < m->count; c++)
 			memcpy(law_set_add(it, &old, m->dims[c]), m->there[c], (size_t)old.n);
-		m = &old;
-		write_shared_conditions(it, found, slot_of(it, found)->view, &found->type, m);
-	} else if (found) {
-		write_shared_conditions(it, found, slot_of(it, found)->view, &found->type, m);
+		write_shared_conditions(it, found, slot_of(it, found)->view, &found->type, &old);
 	}
 	return ok;
 }
@@ -304,9 +316,11 @@ LAW(copy)
 		read_conditions(it, &m, from, t, &x);
 		it->left_out = left_out(it, to, &copy_dest(o)->type, &m, m.n);
 	}
+	if (to->shared && !part_known(copy_dest(o)))
+		all_exist(to->shared);
 	ok = eval(it, o);
 	it->left_out = NULL;
-	if (to->shared)
+	if (to->shared && part_known(copy_dest(o)))
 		write_shared_conditions(it, copy_dest(o), to, &copy_dest(o)->type, &m);
 	return ok;
 }

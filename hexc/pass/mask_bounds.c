@@ -193,8 +193,14 @@ zero_in_memory(Bounds *b, const Val *root, const MaskCond *c)
 {
 	Op *by = root->id < b->nwriter ? b->writer[root->id] : NULL;
 
-	if (by && !c->zero)
+	if (c->zero)
+		return;
+	if (by)
 		by->in[IN_store_value] = cond_mask(b, by, store_value(by), c, 0, 0);
+	else
+		diag_error(b->k->unit->diag, root->def->src,
+		           "missing elements of the shared tile are read as 0, but it was stored in parts; "
+		           "store `fill(x, 0)` to the parts");
 }
 
 void

@@ -76,46 +76,63 @@ written(Bounds *b, Op *o, Val *v, const TileBounds *e)
 	return true;
 }
 
-/* A store to a part at a run-time position writes zeros for missing elements, and all of them exist. */
+/* Adds the conditions of `more` to e, both of type t. */
+static void
+add_bounds(Bounds *b, Op *o, TileBounds *e, const TileBounds *more, const Type *t)
+{
+	for (int d = 0; d < t->rank; d++) {
+		MaskCond c = cond_of_range(more, d);
+
+		cond_add(b, o, e, t, c);
+	}
+	for (int i = 0; i < more->nmore; i++)
+		cond_add(b, o, e, t, more->more[i]);
+}
+
+/* Makes all elements of a shared tile exist: the missing ones are 0. */
+static void
+all_exist(Bounds *b, Val *root)
+{
+	static const TileBounds all;
+
+	zeros_in_memory(b, root);
+	edge_set(b, root, &all);
+}
+
+/* A store to a part of a shared tile at a run-time position writes zeros for missing elements, and all elements
+ * of the tile exist afterwards. So they do after an atomic update, which leaves out missing elements. */
 void
 edge_store(Bounds *b, Op *o)
 {
-	static const TileBounds all;
+	const Type *t = &store_value(o)->type;
 	TileBounds e = *edge_of(b, store_value(o));
+	bool global = store_dest(o)->type.space == S_global;
 
+	if (IMM(o, update) && !global)
+		all_exist(b, view_root(store_dest(o)));
 	if (access_found(o)) { /* where nothing is written, the old value is missing */
-		TileBounds old = store_dest(o)->type.space == S_global ? edges_of_memory(b, o, store_dest(o))
-		                                                       : (TileBounds){ .zero = 0 };
+		TileBounds old = edges_of_memory(b, o, store_dest(o));
 
-		for (int d = 0; d < store_value(o)->type.rank; d++) {
-			MaskCond c = cond_of_range(&e, d);
-
-			cond_add(b, o, &old, &store_value(o)->type, c);
-		}
-		for (int i = 0; i < e.nmore; i++)
-			cond_add(b, o, &old, &store_value(o)->type, e.more[i]);
+		add_bounds(b, o, &old, &e, t);
 		bounds_forget_values(&old);
 		edge_set(b, view_root(access_found(o)), &old);
 	}
-	if (store_dest(o)->type.space == S_global) {
+	if (global || IMM(o, update)) {
 		if (bounds_known(&e))
 			VEC_PUSH(b->k->unit->arena, b->store, b->nstore, b->store_cap,
 			         ((MaskedStore){ o, e }));
 		return;
 	}
-	if (IMM(o, update))
-		return;
 	if (written(b, o, store_dest(o), &e))
 		return;
 	o->in[IN_store_value] = mask_all(b, o, store_value(o), &e, 0, 0);
-	edge_set(b, view_root(store_dest(o)), &all);
+	all_exist(b, view_root(store_dest(o)));
 }
 
 /* An `async copy` of the program reads zeros outside of the tensor, and these exist. */
 void
 edge_copy(Bounds *b, Op *o)
 {
-	static const TileBounds all;
 	TileBounds e = { .zero = 0 };
 
 	if (copy_dest(o)->type.space != S_shared) {
@@ -126,7 +143,7 @@ edge_copy(Bounds *b, Op *o)
 	if (!IMM(o, async) && !IMM(o, filled))
 		e = edges_of_memory(b, o, copy_source(o));
 	if (!written(b, o, copy_dest(o), &e))
-		edge_set(b, view_root(copy_dest(o)), &all);
+		all_exist(b, view_root(copy_dest(o)));
 }
 
 void

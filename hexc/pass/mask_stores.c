@@ -277,7 +277,7 @@ by_all_indices(Op *o, Val *dest, const TileBounds *r)
 	const Type *t = &dest->type;
 	int64_t dropped = 0;
 	int found = 0;
-	Type type = type_tile(t->dtype, S_global, t->rank, t->shape);
+	Type type = type_tile(t->dtype, t->space, t->rank, t->shape);
 	Op *n;
 
 	for (int d = 0; d < root->type.rank; d++) {
@@ -322,7 +322,7 @@ by_indices(Op *o, Val *dest, const TileBounds *r, bool *indexed)
 	int g = view ? view_gather_dim(view) : -1, n = view ? view_gather_rank(view) : 0;
 
 	*indexed = false;
-	if (view && view_source(view)->def)
+	if (view && view_source(view)->def && view_source(view)->def->code != O_alloc)
 		return NULL;
 	if (g >= 0 && !(dims & ((1u << g) - 1)) && !(dims >> (g + n))) {
 		*indexed = true;
@@ -345,7 +345,9 @@ store_leaves_out(Bounds *b, Op *o, const TileBounds *e)
 
 	if (x->space != S_reg || !bounds_known(e))
 		return;
-	target = edges_of_memory(b, o, store_dest(o));
+	target = (TileBounds){ .zero = 0 };
+	if (!view_root(store_dest(o))->def) /* all elements of a shared tile exist */
+		target = edges_of_memory(b, o, store_dest(o));
 	rest = not_implied(b, o, e, &target, x);
 	if (!bounds_known(&rest))
 		return;
@@ -367,7 +369,7 @@ store_leaves_out(Bounds *b, Op *o, const TileBounds *e)
 		return;
 	}
 	o->in[IN_store_dest] = to;
-	if (!indexed)
+	if (!indexed && !view_root(to)->def)
 		diag_warn(b->k->unit->diag, DW_leftout, o->src,
 		          "the store leaves out elements that its value does not have%s%s%s; "
 		          "to store a number for them, write `fill(x, number)`",
