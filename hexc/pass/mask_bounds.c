@@ -128,7 +128,7 @@ first_of(Bounds *b, Op *o, Val *start, int64_t step)
 
 /* Adds to e, the bounds of a gathered view, the conditions of its index tiles. Dim i of an index tile is the
  * view's dim g + i. A missing index is -1 (hexc/lang/lower_slice.c), which reads 0. */
-static void
+void
 edge_of_indices(Bounds *b, Op *o, const Op *view, TileBounds *e)
 {
 	const Type *t = &view->out[0]->type;
@@ -160,137 +160,6 @@ edge_of_indices(Bounds *b, Op *o, const Op *view, TileBounds *e)
 			cond_add(b, o, e, t, c);
 		}
 	}
-}
-
-/* Sets the tile of `to` to the part of c's tile that a view takes of its source. Returns false if the view
- * gathers, is strided or starts at a run-time position. */
-static bool
-tile_of_view(Op *o, const Op *view, const MaskCond *c, MaskCond *to)
-{
-	MaskCond r = *c;
-
-	for (int i = r.tile->type.rank - 1; i >= 0; i--) {
-		int d = r.axis[i];
-		int64_t at;
-
-		if (view_gathers(view, d) || !val_is_const(view_start(view, d), &at) ||
-		    view_step(view, d) != 1)
-			return false;
-		cond_slice_tile(o, &r, i, at, view_result_dim(view, d) < 0 ? 0 : view_span(view, d));
-	}
-	to->tile = r.tile;
-	for (int i = 0; i < r.tile->type.rank; i++)
-		to->axis[i] = (int8_t)(view_result_dim(view, r.axis[i]) < 0
-		                               ? 0
-		                               : view_result_dim(view, r.axis[i]));
-	return true;
-}
-
-/* Masks the store that wrote a shared tile with zeros where c does not hold: a gathered element that is
- * missing in the tile is read as 0, and exists. Copies have written zeros. */
-static void
-zero_in_memory(Bounds *b, const Val *root, const MaskCond *c)
-{
-	Op *by = root->id < b->nwriter ? b->writer[root->id] : NULL;
-
-	if (c->zero)
-		return;
-	if (by)
-		by->in[IN_store_value] = cond_mask(b, by, store_value(by), c, 0, 0);
-	else
-		diag_error(b->k->unit->diag, root->def->src,
-		           "missing elements of the shared tile are read as 0, but it was stored in parts; "
-		           "store `fill(x, 0)` to the parts");
-}
-
-void
-zeros_in_memory(Bounds *b, Val *root)
-{
-	TileBounds e = *edge_of(b, root);
-
-	for (int d = 0; d < root->type.rank; d++) {
-		MaskCond c = cond_of_range(&e, d);
-
-		if (c.lo || c.hi)
-			zero_in_memory(b, root, &c);
-	}
-	e.zero = ~0u; /* from here on */
-	for (int i = 0; i < e.nmore; i++) {
-		zero_in_memory(b, root, &e.more[i]);
-		e.more[i].zero = true;
-	}
-	edge_set(b, root, &e);
-}
-
-/* Sets *to to the condition c of a view's source in terms of the view's dims. Returns false if the view
- * gathers along a dim that c names and so has no such condition. */
-static bool
-cond_of_view(Bounds *b, Op *o, const Op *view, MaskCond c, MaskCond *to)
-{
-	const Type *x = &view_source(view)->type;
-
-	*to = (MaskCond){ .zero = c.zero, .finite = c.finite };
-	for (int d = 0; d < x->rank; d++)
-		if (c.dims >> d & 1 && view_gathers(view, d)) {
-			if (view_source(view)->def && view_source(view)->def->code == O_alloc)
-				zero_in_memory(b, view_source(view), &c);
-			return false;
-		}
-	for (int d = 0; d < x->rank; d++) {
-		int r = view_result_dim(view, d);
-		Val *by;
-
-		if (c.dims >> d & 1 && r >= 0)
-			to->dims |= 1u << r;
-		if (c.tile || !c.coef[d])
-			continue;
-		by = ir_bin(o->parent, o, O_mul, view_start(view, d), ir_const(o->parent, o, c.coef[d]));
-		c.lo = c.lo ? ir_bin(o->parent, o, O_sub, c.lo, by) : NULL;
-		c.hi = c.hi ? ir_bin(o->parent, o, O_sub, c.hi, by) : NULL;
-		if (r >= 0)
-			to->coef[r] = c.coef[d] * view_step(view, d);
-	}
-	if (c.tile && !tile_of_view(o, view, &c, to))
-		diag_error(b->k->unit->diag, o->src,
-		           "which elements of the shared tile are out of bounds is known for parts at "
-		           "compile-time positions only; store `fill(x, 0)` to the tile");
-	to->lo = c.lo;
-	to->hi = c.hi;
-	return true;
-}
-
-/* Returns the bounds of a view of shared memory whose source has bounds e. */
-static TileBounds
-bounds_of_view(Bounds *b, Op *o, const Op *view, const TileBounds *e)
-{
-	const Type *x = &view_source(view)->type, *t = &view->out[0]->type;
-	TileBounds r = { .zero = ~0u };
-	MaskCond c;
-
-	for (int d = 0; d < x->rank; d++)
-		if ((e->at[d] || e->from[d]) && cond_of_view(b, o, view, cond_of_range(e, d), &c))
-			cond_add(b, o, &r, t, c);
-	for (int i = 0; i < e->nmore; i++)
-		if (cond_of_view(b, o, view, e->more[i], &c))
-			cond_add(b, o, &r, t, c);
-	return r;
-}
-
-/* Returns the bounds of what o reads from v, a shared tile, a view of one or an alias. */
-static TileBounds
-bounds_of_shared(Bounds *b, Op *o, Val *v)
-{
-	TileBounds e;
-
-	if (!v->def || (v->def->code != O_view && !val_is_alias(v)))
-		return *edge_of(b, v);
-	e = bounds_of_shared(b, o, v->def->in[0]);
-	if (v->def->code != O_view)
-		return bounds_reshaped(b, o, &e, &op_source(v->def)->type, &v->type);
-	e = bounds_of_view(b, o, v->def, &e);
-	if (view_gather_dim(v->def) >= 0)
-		edge_of_indices(b, o, v->def, &e);
-	return e;
 }
 
 /* Adds to e a condition for each single index of a view of tensor p: it holds for all elements or for
@@ -420,24 +289,6 @@ mask_zero(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound)
 
 /* ---- blocks -------------------------------------------------------------------------------------- */
 
-/* Removes the bounds of shared tiles that the regions of o write, since these differ by iteration, branch or
- * role. */
-static void
-forget_written(Bounds *b, const Op *o)
-{
-	for (int r = 0; r < 2 && o->blk[r] && b->tiles; r++) {
-		OpWalk w;
-
-		for (Op *in = walk_first(&w, o->blk[r]); in; in = walk_next(&w)) {
-			Val *to = access_target(in), *root = to ? view_root(to) : NULL;
-
-			if (root && root->id < b->n && b->edge[root->id] &&
-			    !block_inside(root->block, o->blk[r]))
-				b->edge[root->id] = NULL;
-		}
-	}
-}
-
 static void
 bounds_block(Bounds *b, Block *blk)
 {
@@ -449,26 +300,28 @@ bounds_block(Bounds *b, Block *blk)
 
 	for (Op *o = blk->first, *next; o; o = next) {
 		CarriedBounds carried;
+		SharedStates tiles;
 
 		next = o->next;
 		for (int i = 0; i < o->nin; i++)
 			while (o->in[i]->id < b->n && b->instead[o->in[i]->id])
 				o->in[i] = b->instead[o->in[i]->id];
-		if (o->code == O_for || o->code == O_roles)
-			forget_written(b, o);
+		shared_enter(b, o, &tiles);
 		rule[o->code](b, o);
 		if (o->code == O_for)
 			o = bounds_into_loop(b, o, &carried);
 		if (op_is(o, F_BOUNDS) && o->code != O_unmask)
 			op_unlink(o);
 		for (int r = 0; r < 2; r++)
-			if (o->blk[r])
+			if (o->blk[r]) {
 				bounds_block(b, o->blk[r]);
+				shared_next(b, &tiles, r);
+			}
 		if (o->code == O_for)
 			bounds_after_loop(b, o, &carried);
 		else if (o->code == O_if && o->nout)
 			o = bounds_after_if(b, o);
-		forget_written(b, o);
+		shared_leave(b, o, &tiles);
 	}
 	/* masked tiles of this block are not visible outside */
 	while (b->nundo > mark) {
@@ -511,8 +364,8 @@ run(Bounds *b, Kernel *k)
 	b->k = k;
 	b->edge = NULL;
 	b->instead = NULL;
-	b->n = b->nwriter = 0;
-	b->writer = NULL;
+	b->n = b->nshared = 0;
+	b->shared = NULL;
 	b->nundo = b->nstore = 0;
 	b->changed = b->grew = false;
 	b->tiles = kernel_has(k, O_alloc);

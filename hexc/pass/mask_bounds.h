@@ -47,6 +47,24 @@ typedef struct CarriedBounds {
 	int *part;        /* by carried value: index of the first carried end */
 } CarriedBounds;
 
+/* A shared tile, as the op that the pass is at finds it. */
+typedef struct SharedTile {
+	Op *writer;   /* the store that wrote all of it; NULL: another op */
+	bool unknown; /* which elements exist depends on the iteration or branch */
+	bool entered; /* not written since the innermost loop's body began, except in parts */
+	Op *read;     /* an op of that body that read it then; NULL: none */
+} SharedTile;
+
+/* The shared tiles of an op with blocks that these write, as the op finds them and as its blocks leave them. */
+typedef struct SharedStates {
+	int n;
+	Val **root;
+	struct {
+		SharedTile tile;
+		const TileBounds *edge;
+	} *was[3]; /* before, and after each block */
+} SharedStates;
+
 /* A store to a tensor, and the bounds of its value. */
 typedef struct MaskedStore {
 	Op *op;
@@ -63,8 +81,8 @@ typedef struct Bounds {
 	TileBounds **edge;     /* by value id */
 	Val **instead;   /* by value id: the masked tile that replaces it; NULL: itself */
 	uint32_t n;      /* entries of both; values created later have none unless set */
-	Op **writer;     /* by value id of a shared tile: the store that wrote all of it; NULL: another op */
-	uint32_t nwriter;
+	SharedTile *shared; /* by value id of a shared tile */
+	uint32_t nshared;
 	bool tiles;      /* there are shared tiles */
 	Instead *undo;
 	int nundo, undo_cap;
@@ -82,8 +100,8 @@ bool bounds_known(const TileBounds *e); /* has e a condition? */
 void edge_set(Bounds *b, const Val *v, const TileBounds *e); /* e may have none */
 /* Returns the bounds of what op o reads from memory value v. */
 TileBounds edges_of_memory(Bounds *b, Op *o, Val *v);
-/* Elements of a shared tile that do not exist are 0: a scalar is read from it. */
-void zeros_in_memory(Bounds *b, Val *root);
+/* Adds to e, the bounds of a gathered view, the conditions of its index tiles. */
+void edge_of_indices(Bounds *b, Op *o, const Op *view, TileBounds *e);
 /* Returns x with f or i outside of [from, bound) along d, computed before o; from NULL: 0, bound NULL: the
  * extent. */
 Val *mask_new(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound, double f, int64_t i);
@@ -123,6 +141,21 @@ Val *bound_tighter(Op *o, OpCode code, Val *x, Val *y);
 bool bound_at_most(const Op *o, const Val *x, const Val *y);
 /* Returns an element's index, an i64 scalar, clamped to [0, extent]. */
 Val *bound_clamped(Op *o, Val *x, int64_t extent);
+
+/* mask_shared.c */
+/* Returns the bounds of what o reads from v, a shared tile, a view of one or an alias. */
+TileBounds bounds_of_shared(Bounds *b, Op *o, Val *v);
+/* Elements of a shared tile that do not exist are 0: o reads a scalar from it. */
+void zeros_in_memory(Bounds *b, Op *o, Val *root);
+/* Makes all elements of a shared tile exist, before o: the missing ones are 0. */
+void shared_all_exist(Bounds *b, Op *o, Val *root);
+/* Updates the bounds of a shared tile for a write by o of elements with bounds e to v, the tile or a part of
+ * it. Returns false if the part is gathered, strided or starts at a run-time position. */
+bool shared_written(Bounds *b, Op *o, Val *v, const TileBounds *e);
+/* Follow shared tiles through o's blocks: before it, after block r, and after the op. */
+void shared_enter(Bounds *b, const Op *o, SharedStates *s);
+void shared_next(Bounds *b, SharedStates *s, int r);
+void shared_leave(Bounds *b, const Op *o, SharedStates *s);
 
 /* mask_shapes.c */
 /* Return the bounds of a reshape from type x to t, of a part along dim d that starts at `from`, .. */
@@ -164,6 +197,9 @@ Val *mask_value(Op *o, int64_t x, Type t);
  * not satisfy c. */
 typedef enum Outside { OUT_UNKNOWN, OUT_FINITE, OUT_ZERO } Outside;
 Outside outside_of(const Op *o, const TileBounds *own, const MaskCond *c, const Type *t);
+
+/* Sets *e to the bounds of x and y if these are the same. Returns whether they are. */
+bool bounds_same(const Op *o, const TileBounds *x, const TileBounds *y, int rank, TileBounds *e);
 
 /* Rules, column `edge` of ops.def: mask the operands of o and set the bounds of its results. */
 #define OP_EDGE(name, rule) void edge_##rule(Bounds *b, Op *o);

@@ -144,9 +144,8 @@ dims_named(const TileBounds *e, int rank)
 	return dims;
 }
 
-/* Sets *e to the bounds of x and y if these are the same. Returns whether they are. */
-static bool
-same_bounds(const Op *o, const TileBounds *x, const TileBounds *y, int rank, TileBounds *e)
+bool
+bounds_same(const Op *o, const TileBounds *x, const TileBounds *y, int rank, TileBounds *e)
 {
 	*e = *x;
 	e->zero &= y->zero;
@@ -184,7 +183,7 @@ edge_select(Bounds *b, Op *o)
 		edge_elt(b, o);
 		return;
 	}
-	if (same_bounds(o, x, y, t->rank, &e)) {
+	if (bounds_same(o, x, y, t->rank, &e)) {
 		edge_set(b, o->out[0], &e);
 		return;
 	}

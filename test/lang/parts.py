@@ -187,6 +187,52 @@ kernel k(L: f32[N], R: out f32[8], M: out f32[8], T: out f32[8], s: i64)
                         np.testing.assert_allclose(got["M"], want / count, rtol=1e-6)
                         np.testing.assert_allclose(got["T"], means, rtol=1e-6, atol=1e-7)
 
+    def test_updates(self):
+        """After an atomic update of a ragged shared tile all its elements exist; missing ones were 0. Missing
+        elements of the value, or of the index, change nothing."""
+        source = """
+kernel k(L: f32[N], I: i32[K], R: out f32[8], D: out f32[64])
+{
+    grid(1);
+    let x: register = L[0 :+ 64], i = (iota(0, 64) * 37 + 11) % 64;
+    let a: shared f32[64] = x + 1, b: shared f32[64] = x + 1, c: shared f32[64] = x + 1, d: shared f32[64] = x + 1;
+    let e: shared f32[64] = x + 1;
+    atomic_add(a[0 :+ 64], 1);
+    atomic_add(b[0 :+ 64], x + 1);
+    atomic_add(c[i], x + 1);
+    let old = atomic_swap(d[i], x - 1);
+    atomic_max(e[I[0 :+ 64]], 7);
+    R[0 :+ 1] = sum(a, 0);
+    R[1 :+ 1] = sum(b, 0);
+    R[2 :+ 1] = sum(c, 0);
+    R[3 :+ 1] = sum(d, 0);
+    R[4 :+ 1] = sum(old, 0);
+    R[5 :+ 1] = sum(e, 0);
+    R[6 :+ 1] = sum(b[i], 0);
+    R[7 :+ 1] = mean(a, 0);
+    D[:] = d;
+}
+"""
+        index = (np.arange(64) * 37 + 11) % 64
+        for n in (1, 33, 61, 64, 200):
+            x = RNG.integers(-9, 9, n).astype(np.float32)
+            m = min(n, 64)
+            t = np.zeros(64, np.float32)
+            t[:m] = x[:m] + 1
+            by = RNG.permutation(64)[:40].astype(np.int32)
+            a, b, c, d, e = t + 1, 2 * t, t.copy(), t.copy(), t.copy()
+            c[index[:m]] += x[:m] + 1
+            old = t[index[:m]]
+            d[index[:m]] = x[:m] - 1
+            e[by] = np.maximum(e[by], 7)
+            want = [v.sum() for v in (a, b, c, d, old, e, b)] + [a.mean()]
+            with tempfile.TemporaryDirectory() as folder:
+                arrays = {"L": x, "I": by, "R": np.ones(8, np.float32), "D": np.ones(64, np.float32)}
+                for how, got in run(folder, source, arrays, {}):
+                    with self.subTest(n=n, how=how):
+                        np.testing.assert_allclose(got["R"], want, rtol=1e-6)
+                        np.testing.assert_array_equal(got["D"], d)
+
     def test_flow(self):
         """Parts assigned in loops and conditions, and of a tile whose ends are ragged."""
         source = """

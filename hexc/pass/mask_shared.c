@@ -1,0 +1,380 @@
+/* mask_shared.c - tracks for pass mask_bounds which elements of shared tiles exist: of parts, and through loops
+ * and branches. */
+#include "hexc/ir/memory_effects.h"
+#include "hexc/pass/mask_bounds.h"
+#include <string.h>
+
+/* The result is valid until the next call. */
+static SharedTile *
+shared_of(Bounds *b, const Val *root)
+{
+	if (root->id >= b->nshared) {
+		uint32_t n = root->id + root->id / 2 + 64;
+
+		b->shared = arena_grow(b->k->unit->arena, b->shared, b->nshared, n, sizeof *b->shared);
+		b->nshared = n;
+	}
+	return &b->shared[root->id];
+}
+
+static bool
+is_shared(const Val *root)
+{
+	return root->def && root->def->code == O_alloc;
+}
+
+/* Is it known which elements of the tile exist, where o reads it? Reports if not. */
+static bool
+check_read(Bounds *b, Op *o, const Val *root)
+{
+	SharedTile *s = is_shared(root) ? shared_of(b, root) : NULL;
+
+	if (s && s->entered && !s->read)
+		s->read = o;
+	if (!s || !s->unknown)
+		return true;
+	diag_error(b->k->unit->diag, o->src,
+	           "which elements of the shared tile are out of bounds depends on the iteration or branch that "
+	           "stored them last; store `fill(x, 0)` to the tile");
+	s->unknown = false; /* one report */
+	return false;
+}
+
+/* Sets the tile of `to` to the part of c's tile that a view takes of its source. Returns false if the view
+ * gathers, is strided or starts at a run-time position. */
+static bool
+tile_of_view(Op *o, const Op *view, const MaskCond *c, MaskCond *to)
+{
+	MaskCond r = *c;
+
+	for (int i = r.tile->type.rank - 1; i >= 0; i--) {
+		int d = r.axis[i];
+		int64_t at;
+
+		if (view_gathers(view, d) || !val_is_const(view_start(view, d), &at) ||
+		    view_step(view, d) != 1)
+			return false;
+		cond_slice_tile(o, &r, i, at, view_result_dim(view, d) < 0 ? 0 : view_span(view, d));
+	}
+	to->tile = r.tile;
+	for (int i = 0; i < r.tile->type.rank; i++)
+		to->axis[i] = (int8_t)(view_result_dim(view, r.axis[i]) < 0
+		                               ? 0
+		                               : view_result_dim(view, r.axis[i]));
+	return true;
+}
+
+/* Masks the store that wrote a shared tile with zeros where c does not hold: a gathered element that is
+ * missing in the tile is read by o as 0, and exists. Copies have written zeros. */
+static void
+zero_in_memory(Bounds *b, const Op *o, const Val *root, const MaskCond *c)
+{
+	Op *by = shared_of(b, root)->writer;
+
+	if (c->zero)
+		return;
+	if (by)
+		by->in[IN_store_value] = cond_mask(b, by, store_value(by), c, 0, 0);
+	else
+		diag_error(b->k->unit->diag, o->src,
+		           "missing elements of the shared tile are 0 here, but it was stored in parts; store "
+		           "`fill(x, 0)` to the parts");
+}
+
+void
+zeros_in_memory(Bounds *b, Op *o, Val *root)
+{
+	TileBounds e;
+
+	if (!is_shared(root) || !check_read(b, o, root))
+		return;
+	e = *edge_of(b, root);
+	for (int d = 0; d < root->type.rank; d++) {
+		MaskCond c = cond_of_range(&e, d);
+
+		if (c.lo || c.hi)
+			zero_in_memory(b, o, root, &c);
+	}
+	e.zero = ~0u; /* from here on */
+	for (int i = 0; i < e.nmore; i++) {
+		zero_in_memory(b, o, root, &e.more[i]);
+		e.more[i].zero = true;
+	}
+	edge_set(b, root, &e);
+}
+
+/* Sets *to to the condition c of a view's source in terms of the view's dims. Returns false if the view
+ * gathers along a dim that c names and so has no such condition. */
+static bool
+cond_of_view(Bounds *b, Op *o, const Op *view, MaskCond c, MaskCond *to)
+{
+	const Type *x = &view_source(view)->type;
+
+	*to = (MaskCond){ .zero = c.zero, .finite = c.finite };
+	for (int d = 0; d < x->rank; d++)
+		if (c.dims >> d & 1 && view_gathers(view, d)) {
+			if (is_shared(view_source(view)))
+				zero_in_memory(b, o, view_source(view), &c);
+			return false;
+		}
+	for (int d = 0; d < x->rank; d++) {
+		int r = view_result_dim(view, d);
+		Val *by;
+
+		if (c.dims >> d & 1 && r >= 0)
+			to->dims |= 1u << r;
+		if (c.tile || !c.coef[d])
+			continue;
+		by = ir_bin(o->parent, o, O_mul, view_start(view, d), ir_const(o->parent, o, c.coef[d]));
+		c.lo = c.lo ? ir_bin(o->parent, o, O_sub, c.lo, by) : NULL;
+		c.hi = c.hi ? ir_bin(o->parent, o, O_sub, c.hi, by) : NULL;
+		if (r >= 0)
+			to->coef[r] = c.coef[d] * view_step(view, d);
+	}
+	if (c.tile && !tile_of_view(o, view, &c, to))
+		diag_error(b->k->unit->diag, o->src,
+		           "which elements of the shared tile are out of bounds is known for parts at "
+		           "compile-time positions only; store `fill(x, 0)` to the tile");
+	to->lo = c.lo;
+	to->hi = c.hi;
+	return true;
+}
+
+/* Returns the bounds of a view of shared memory whose source has bounds e. */
+static TileBounds
+bounds_of_view(Bounds *b, Op *o, const Op *view, const TileBounds *e)
+{
+	const Type *x = &view_source(view)->type, *t = &view->out[0]->type;
+	TileBounds r = { .zero = ~0u };
+	MaskCond c;
+
+	for (int d = 0; d < x->rank; d++)
+		if ((e->at[d] || e->from[d]) && cond_of_view(b, o, view, cond_of_range(e, d), &c))
+			cond_add(b, o, &r, t, c);
+	for (int i = 0; i < e->nmore; i++)
+		if (cond_of_view(b, o, view, e->more[i], &c))
+			cond_add(b, o, &r, t, c);
+	return r;
+}
+
+TileBounds
+bounds_of_shared(Bounds *b, Op *o, Val *v)
+{
+	static const TileBounds none;
+	TileBounds e;
+
+	if (!v->def || (v->def->code != O_view && !val_is_alias(v)))
+		return check_read(b, o, v) ? *edge_of(b, v) : none;
+	e = bounds_of_shared(b, o, v->def->in[0]);
+	if (v->def->code != O_view)
+		return bounds_reshaped(b, o, &e, &op_source(v->def)->type, &v->type);
+	e = bounds_of_view(b, o, v->def, &e);
+	if (view_gather_dim(v->def) >= 0)
+		edge_of_indices(b, o, v->def, &e);
+	return e;
+}
+
+/* Returns bounds e, in terms of a view's dims, in terms of its source's dims. `part`: the type of the part of
+ * the source that the view selects. */
+static TileBounds
+of_root(Bounds *b, Op *o, const TileBounds *e, const Op *view, const Type *part)
+{
+	TileBounds r = { .zero = 0 };
+	const Type *t = &view->out[0]->type;
+
+	for (int i = 0; i < t->rank + e->nmore; i++) {
+		MaskCond c = i < t->rank ? cond_of_range(e, i) : e->more[i - t->rank], to = c;
+
+		to.dims = 0;
+		memset(to.coef, 0, sizeof to.coef);
+		for (int d = 0; d < part->rank; d++) {
+			int at = view_result_dim(view, d);
+
+			if (at < 0)
+				continue;
+			to.dims |= (c.dims >> at & 1) << d;
+			to.coef[d] = c.coef[at];
+			for (int axis = 0; c.tile && axis < c.tile->type.rank; axis++)
+				if (c.axis[axis] == at)
+					to.axis[axis] = (int8_t)d;
+		}
+		if (c.tile || c.lo || c.hi)
+			cond_add(b, o, &r, part, to);
+	}
+	return r;
+}
+
+/* Is v the tile, or a view of all of it? */
+static bool
+is_whole(const Val *v, const Val *root)
+{
+	int64_t at;
+
+	if (v == root)
+		return true;
+	if (v->def->code != O_view || view_source(v->def) != root || v->type.rank != root->type.rank)
+		return false;
+	for (int d = 0; d < v->type.rank; d++)
+		if (view_gathers(v->def, d) || !val_is_const(view_start(v->def, d), &at) || at ||
+		    view_step(v->def, d) != 1 || v->type.shape[d] != root->type.shape[d])
+			return false;
+	return true;
+}
+
+bool
+shared_written(Bounds *b, Op *o, Val *v, const TileBounds *e)
+{
+	Val *root = view_root(v);
+	const Op *view = v->def;
+	int64_t at[DIM_MAX];
+	Type part = root->type;
+	TileBounds now, own;
+	SharedTile *s;
+
+	if (!is_shared(root))
+		return true;
+	s = shared_of(b, root);
+	if (is_whole(v, root)) {
+		s->writer = o->code == O_store ? o : NULL;
+		s->unknown = s->entered = false;
+		edge_set(b, root, e);
+		return true;
+	}
+	if (s->unknown)
+		return true;
+	if (!bounds_known(e) && !bounds_known(edge_of(b, root)))
+		return true;
+	if (view->code != O_view || view_source(view) != root)
+		return false;
+	for (int d = 0; d < root->type.rank; d++) {
+		if (view_gathers(view, d) || !val_is_const(view_start(view, d), &at[d]) ||
+		    view_step(view, d) != 1)
+			return false;
+		part.shape[d] = view_span(view, d);
+	}
+	own = of_root(b, o, e, view, &part);
+	now = bounds_replaced(b, o, edge_of(b, root), &own, at, &part, &root->type);
+	edge_set(b, root, &now);
+	s->writer = NULL;
+	return true;
+}
+
+void
+shared_all_exist(Bounds *b, Op *o, Val *root)
+{
+	static const TileBounds all;
+
+	zeros_in_memory(b, o, root);
+	edge_set(b, root, &all);
+}
+
+/* ---- loops and branches ---------------------------------------------------------------------------- */
+
+/* Saves the state of the tiles as state `at`: 0: before the op; 1, 2: after its blocks. */
+static void
+save(Bounds *b, SharedStates *s, int at)
+{
+	s->was[at] = arena_alloc(b->k->unit->arena, (size_t)s->n * sizeof *s->was[at]);
+	for (int i = 0; i < s->n; i++) {
+		s->was[at][i].tile = *shared_of(b, s->root[i]);
+		s->was[at][i].edge = edge_of(b, s->root[i]);
+	}
+}
+
+void
+shared_enter(Bounds *b, const Op *o, SharedStates *s)
+{
+	int cap = 0;
+
+	memset(s, 0, sizeof *s);
+	for (int r = 0; r < 2 && o->blk[r] && b->tiles; r++) {
+		OpWalk w;
+
+		for (Op *in = walk_first(&w, o->blk[r]); in; in = walk_next(&w)) {
+			Val *to = access_target(in), *root = to ? view_root(to) : NULL;
+			bool had = !root || !is_shared(root) || block_inside(root->block, o->blk[r]);
+
+			for (int i = 0; i < s->n && !had; i++)
+				had = s->root[i] == root;
+			if (!had)
+				VEC_PUSH(b->k->unit->arena, s->root, s->n, cap, root);
+		}
+	}
+	if (!s->n)
+		return;
+	save(b, s, 0);
+	for (int i = 0; i < s->n && o->code == O_for; i++) {
+		SharedTile *t = shared_of(b, s->root[i]);
+
+		t->entered = true;
+		t->read = NULL;
+	}
+}
+
+void
+shared_next(Bounds *b, SharedStates *s, int r)
+{
+	if (!s->n)
+		return;
+	save(b, s, 1 + r);
+	for (int i = 0; i < s->n && r == 0; i++) {
+		Op *read = shared_of(b, s->root[i])->read;
+
+		*shared_of(b, s->root[i]) = s->was[0][i].tile;
+		shared_of(b, s->root[i])->read = read;
+		edge_set(b, s->root[i], s->was[0][i].edge);
+	}
+}
+
+/* Do the same elements of tile i exist as before the op, after block r? What is known of the missing elements
+ * must hold as well. */
+static bool
+is_as_before(const Op *o, const SharedStates *s, int i, int r)
+{
+	const TileBounds *x = s->was[0][i].edge, *y = s->was[1 + r][i].edge;
+	TileBounds both;
+	int rank = s->root[i]->type.rank;
+
+	if (s->was[0][i].tile.unknown || s->was[1 + r][i].tile.unknown || !bounds_same(o, x, y, rank, &both))
+		return false;
+	for (int d = 0; d < rank; d++)
+		if ((x->at[d] || x->from[d]) && ((x->zero ^ both.zero) >> d & 1 || (x->finite ^ both.finite) >> d & 1))
+			return false;
+	for (int m = 0; m < x->nmore; m++)
+		if (x->more[m].zero != both.more[m].zero || x->more[m].finite != both.more[m].finite)
+			return false;
+	return true;
+}
+
+void
+shared_leave(Bounds *b, const Op *o, SharedStates *s)
+{
+	int blocks = !o->blk[0] ? 0 : o->blk[1] ? 2 : 1;
+
+	for (int i = 0; i < s->n; i++) {
+		static const TileBounds none;
+		SharedTile now = s->was[0][i].tile, *t = shared_of(b, s->root[i]);
+		bool same = true, branches = o->code != O_for && blocks == 2;
+		Op *read = t->read;
+
+		now.entered = now.entered && !branches;
+
+		for (int r = 0; r < blocks; r++) {
+			same = same && is_as_before(o, s, i, r);
+			now.entered = now.entered || (branches && s->was[1 + r][i].tile.entered);
+			if (s->was[1 + r][i].tile.writer != now.writer)
+				now.writer = NULL;
+		}
+		now.unknown = !same;
+		if (o->code == O_for && !now.entered)
+			now.read = NULL;
+		else if (!now.read)
+			now.read = read;
+		*t = now;
+		edge_set(b, s->root[i], same ? s->was[0][i].edge : &none);
+		if (!same && o->code == O_for && read) {
+			t->unknown = true;
+			check_read(b, read, s->root[i]);
+		}
+	}
+}
