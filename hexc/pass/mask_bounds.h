@@ -50,6 +50,7 @@ typedef struct CarriedBounds {
 /* A shared tile, as the op that the pass is at finds it. */
 typedef struct SharedTile {
 	Op *writer;   /* the store that wrote all of it; NULL: another op */
+	bool found;   /* the old values of an atomic update, 0 where it does nothing */
 	bool unknown; /* which elements exist depends on the iteration or branch */
 	bool entered; /* not written since the innermost loop's body began, except in parts */
 	Op *read;     /* an op of that body that read it then; NULL: none */
@@ -152,6 +153,8 @@ void shared_all_exist(Bounds *b, Op *o, Val *root);
 /* Updates the bounds of a shared tile for a write by o of elements with bounds e to v, the tile or a part of
  * it. Returns false if the part is gathered, strided or starts at a run-time position. */
 bool shared_written(Bounds *b, Op *o, Val *v, const TileBounds *e);
+/* The tile has the old values of an atomic update. */
+void shared_found(Bounds *b, const Val *root);
 /* Follow shared tiles through o's blocks: before it, after block r, and after the op. */
 void shared_enter(Bounds *b, const Op *o, SharedStates *s);
 void shared_next(Bounds *b, SharedStates *s, int r);

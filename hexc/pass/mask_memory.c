@@ -35,6 +35,7 @@ edge_store(Bounds *b, Op *o)
 		add_bounds(b, o, &old, &e, t);
 		bounds_forget_values(&old);
 		edge_set(b, view_root(access_found(o)), &old);
+		shared_found(b, view_root(access_found(o)));
 	}
 	if (global || IMM(o, update)) {
 		if (bounds_known(&e))

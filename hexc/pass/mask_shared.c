@@ -71,7 +71,7 @@ zero_in_memory(Bounds *b, const Op *o, const Val *root, const MaskCond *c)
 {
 	Op *by = shared_of(b, root)->writer;
 
-	if (c->zero)
+	if (c->zero || shared_of(b, root)->found)
 		return;
 	if (by)
 		by->in[IN_store_value] = cond_mask(b, by, store_value(by), c, 0, 0);
@@ -266,6 +266,12 @@ shared_all_exist(Bounds *b, Op *o, Val *root)
 
 	zeros_in_memory(b, o, root);
 	edge_set(b, root, &all);
+}
+
+void
+shared_found(Bounds *b, const Val *root)
+{
+	shared_of(b, root)->found = true;
 }
 
 /* ---- loops and branches ---------------------------------------------------------------------------- */
