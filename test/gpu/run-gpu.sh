@@ -96,6 +96,10 @@ END
 		cuMemFree_v2 | cuModuleUnload | cuEventDestroy_v2 | cuDevicePrimaryCtxRelease_v2 | cuCtxPopCurrent_v2) ;;
 		cuOccupancyMaxActiveClusters) ;; # tested above
 		cuLaunchKernel) t 4 "$f: unknown error" FAKE_CUDA_FAIL=$f $gemm --no-pdl --exec=gpu ;;
+		cuLaunchCooperativeKernel)
+			t 4 "$f: unknown error" FAKE_CUDA_FAIL=$f run examples/softmax_grid.hexc --exec=gpu --arg 'X=random(1)[5003]' \
+				--arg 'TOP=zeros[4]' --arg TOTAL=zeros --arg S=zeros
+			;;
 		*) t 4 "$f: unknown error (unknown, 999)" FAKE_CUDA_FAIL=$f $gemm --cluster 1x1 --exec=gpu --repeat 2 --check ;;
 		esac
 	done
