@@ -106,24 +106,13 @@ start_of(const Val *v, int d, Op *at, int *root_dim, int64_t *step)
 	return sum;
 }
 
-/* Converts x elements of the root to the view's stride, rounded up. A negative x gives some number below
- * 1. */
-static Val *
-in_steps(Op *o, Val *x, int64_t step)
-{
-	if (step == 1)
-		return x;
-	x = ir_bin(o->parent, o, O_add, x, ir_const(o->parent, o, step - 1));
-	return ir_bin(o->parent, o, O_div, x, ir_const(o->parent, o, step));
-}
-
 /* Returns the first in-bounds element of a view that starts at `start` of a tensor. NULL: element 0. */
 static Val *
 first_of(Bounds *b, Op *o, Val *start, int64_t step)
 {
 	if (!start || val_fact(b->k, start).lo >= 0)
 		return NULL;
-	return in_steps(o, ir_bin(o->parent, o, O_sub, ir_const(o->parent, o, 0), start), step);
+	return mask_shares(o, ir_bin(o->parent, o, O_sub, ir_const(o->parent, o, 0), start), step);
 }
 
 /* Adds to e, the bounds of a gathered view, the conditions of its index tiles. Dim i of an index tile is the
@@ -202,7 +191,7 @@ edges_of_memory(Bounds *b, Op *o, Val *v)
 		start = start_of(v, d, o, &rd, &step);
 		size = p->size[rd];
 		if (size)
-			e.at[d] = in_steps(o, start ? ir_bin(o->parent, o, O_sub, size, start) : size, step);
+			e.at[d] = mask_shares(o, start ? ir_bin(o->parent, o, O_sub, size, start) : size, step);
 		e.from[d] = first_of(b, o, start, step);
 	}
 	if (v->def && v->def->code == O_view && view_gather_dim(v->def) >= 0)

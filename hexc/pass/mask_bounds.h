@@ -140,6 +140,8 @@ Val *mask_all(Bounds *b, Op *o, Val *x, const TileBounds *e, double f, int64_t i
 Val *bound_tighter(Op *o, OpCode code, Val *x, Val *y);
 /* Is x <= y? Returns false if unknown. */
 bool bound_at_most(const Op *o, const Val *x, const Val *y);
+/* Returns x / n rounded up; x may be NULL. A negative x gives some number below 1. */
+Val *mask_shares(Op *o, Val *x, int64_t n);
 /* Returns an element's index, an i64 scalar, clamped to [0, extent]. */
 Val *bound_clamped(Op *o, Val *x, int64_t extent);
 

@@ -231,17 +231,38 @@ is_multiple(const Op *o, Val *x, int64_t n)
 	return !x || val_fact(o->parent->kernel, x).mult % n == 0;
 }
 
-/* Returns x / n rounded up. For a difference of multiples it is the difference of the quotients, the form in
- * which programs count groups of n. */
-static Val *
-shares(Op *o, Val *x, int64_t n)
+/* Is x the sum of a multiple of n, *rest, and a number, *plus? */
+static bool
+is_multiple_and(const Op *o, Val *x, int64_t n, Val **rest, int64_t *plus)
 {
+	*rest = x;
+	*plus = 0;
+	if (x->def && x->def->code == O_add)
+		for (int i = 0; i < 2; i++)
+			if (val_is_const(x->def->in[i], plus)) {
+				*rest = x->def->in[1 - i];
+				break;
+			}
+	return is_multiple(o, *rest, n);
+}
+
+/* For a difference of multiples it is the difference of the quotients, the form in which programs count groups
+ * of n; numbers added to them are divided on their own. */
+Val *
+mask_shares(Op *o, Val *x, int64_t n)
+{
+	Val *lhs, *rhs;
+	int64_t p, q;
+
 	if (!x || n == 1)
 		return x;
-	if (x->def && x->def->code == O_sub && is_multiple(o, elt_lhs(x->def), n) &&
-	    is_multiple(o, elt_rhs(x->def), n))
-		return ir_bin(o->parent, o, O_sub, shares(o, elt_lhs(x->def), n),
-		              shares(o, elt_rhs(x->def), n));
+	if (x->def && x->def->code == O_sub && is_multiple_and(o, elt_lhs(x->def), n, &lhs, &p) &&
+	    is_multiple_and(o, elt_rhs(x->def), n, &rhs, &q)) {
+		int64_t more = p - q >= 0 ? (p - q + n - 1) / n : -((q - p) / n);
+
+		x = ir_bin(o->parent, o, O_sub, mask_shares(o, lhs, n), mask_shares(o, rhs, n));
+		return more ? ir_bin(o->parent, o, O_add, x, ir_const(o->parent, o, more)) : x;
+	}
 	if (is_multiple(o, x, n))
 		return ir_bin(o->parent, o, O_div, x, ir_const(o->parent, o, n));
 	x = ir_bin(o->parent, o, O_add, x, ir_const(o->parent, o, n - 1));
@@ -298,8 +319,8 @@ cond_simplify(Op *o, MaskCond *c, const Type *t)
 		return;
 	for (int d = 0; d < t->rank; d++)
 		c->coef[d] /= g;
-	c->lo = shares(o, c->lo, g);
-	c->hi = shares(o, c->hi, g);
+	c->lo = mask_shares(o, c->lo, g);
+	c->hi = mask_shares(o, c->hi, g);
 }
 
 /* Returns the dim along which c is a range that names only this dim. Returns -1 if there is none. */
