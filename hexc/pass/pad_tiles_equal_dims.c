@@ -240,9 +240,10 @@ pad_tie_op(const Pad *p, const Op *o)
 		Val *mem = o->in[pad_memory_at(o)];
 		const Param *t = val_param(p->k, view_root(mem));
 
-		if (access_found(o) || (t && t->pack))
+		if (access_found(o) || (t && t->pack)) {
 			fix_all(p, pad_moved(o));
-		else if (pad_is_fixed(p->k, mem))
+			fix_all(p, mem); /* and with it a gathered view's indices */
+		} else if (pad_is_fixed(p->k, mem))
 			tie_gathered(p, pad_moved(o), mem);
 	} else if (o->code == O_slice || o->code == O_concat) {
 		tie_pieces(p, o);
