@@ -30,6 +30,8 @@ bool view_in_bounds(Kernel *k, const Op *view, int d);
 /* As view_in_bounds, for dim d of the view's operand with start view_start(view, d), dropped dims included.
  * If it is not in bounds there, accesses by the view must be predicated in full. */
 bool view_operand_in_bounds(Kernel *k, const Op *view, int d);
+/* As view_operand_in_bounds, without the bounds that views have of their own (view_from, view_below). */
+bool view_operand_in_tensor(Kernel *k, const Op *view, int d);
 /* Returns the largest power of two (elements, <= cap) that divides the address of every row start in a global
  * view: the starts and, with more than one row, the strides of all dims but the contiguous one. Returns 1 if
  * no dim is contiguous, and for shared tiles. */

@@ -32,6 +32,9 @@ tile_varies(GridSearch *s, const Val *tile)
 			return true;
 		if (o->code == O_store && view_root(store_dest(o)) == tile && varies(s, store_value(o)))
 			return true;
+		if (o->code == O_copy && view_root(copy_dest(o)) == tile && copy_source(o)->def &&
+		    any_varies(s, copy_source(o)->def->in, IN_view_start))
+			return true;
 	}
 	return false;
 }

@@ -5,8 +5,28 @@
 
 enum { CHAIN = 8 };
 
+/* Has the view, or one that it is a view of, bounds of its own along dim d of its operand? */
+static bool
+is_bounded_along(const Op *view, int d)
+{
+	for (;;) {
+		if (view_from(view, d) || view_below(view, d))
+			return true;
+		view = view_source(view)->def;
+		if (!view || view->code != O_view)
+			return false;
+		d = view_operand_dim(view, d);
+	}
+}
+
 bool
 view_operand_in_bounds(Kernel *k, const Op *view, int d)
+{
+	return !is_bounded_along(view, d) && view_operand_in_tensor(k, view, d);
+}
+
+bool
+view_operand_in_tensor(Kernel *k, const Op *view, int d)
 {
 	Val *start[CHAIN];
 	const Op *o = view;

@@ -11,8 +11,8 @@ enum { CONDS_MAX = 12 };
 typedef struct Missing {
 	int64_t n;                 /* elements */
 	int count;
-	unsigned dims[CONDS_MAX];  /* bit d: the condition names dim d */
-	uint8_t *there[CONDS_MAX]; /* by element */
+	unsigned dims[CONDS_MAX + 1];  /* bit d: the condition names dim d; the last one is being added */
+	uint8_t *there[CONDS_MAX + 1]; /* by element */
 } Missing;
 
 /* A shared tile: one alloc. */
@@ -41,6 +41,8 @@ typedef struct View {
 	int64_t start[DIM_MAX]; /* in the root's coordinates */
 	int64_t step[DIM_MAX];  /* stride along root dims, elements; 0: 1 */
 	int64_t end[DIM_MAX];   /* end of the base along a dim, if a longer view exceeds it; 0: none does */
+	unsigned bounded;       /* bit d: root dim d has bounds of the view's own, .. */
+	int64_t from[DIM_MAX], below[DIM_MAX]; /* .. in the root's coordinates */
 	int dim[DIM_MAX];       /* view dim -> root dim */
 	struct Barriers *barriers; /* mbar only; all other fields are unset then */
 	const struct InterpValue *index[DIM_MAX]; /* by root dim: index tile from dim `gather`; or NULL */

@@ -32,22 +32,34 @@ law_set_clear(Missing *m)
 		m->count = 0;
 }
 
+/* Joins the last condition with condition i. */
+static void
+join_last(Missing *m, int i)
+{
+	const uint8_t *last = m->there[--m->count];
+
+	m->dims[i] |= m->dims[m->count];
+	for (int64_t j = 0; j < m->n; j++)
+		m->there[i][j] &= last[j];
+}
+
 /* Adds a condition that names `dims`. Returns its bools, all true. */
 uint8_t *
 law_set_add(Interp *it, Missing *m, unsigned dims)
 {
-	int i = m->count < CONDS_MAX ? m->count++ : CONDS_MAX - 1;
+	int i;
 
+	if (m->count > CONDS_MAX)
+		join_last(m, 0);
+	i = m->count++;
 	if (!m->there[i])
 		m->there[i] = arena_alloc(&it->arena, (size_t)m->n);
-	if (i == m->count - 1)
-		m->dims[i] = 0;
 	memset(m->there[i], 1, (size_t)m->n);
 	m->dims[i] = dims;
 	return m->there[i];
 }
 
-/* Removes the last condition if it holds for all elements or equals another one. */
+/* Removes the last condition if it holds for all elements, or joins it with one that names the same dims. */
 void
 law_set_settle(Missing *m)
 {
@@ -58,8 +70,8 @@ law_set_settle(Missing *m)
 		return;
 	}
 	for (int i = 0; i < last; i++)
-		if (m->dims[i] == m->dims[last] && memcmp(m->there[i], m->there[last], (size_t)m->n) == 0) {
-			m->count--;
+		if (m->dims[i] == m->dims[last]) {
+			join_last(m, i);
 			return;
 		}
 }
@@ -135,7 +147,7 @@ law_filled(Interp *it, const Val *v, double f, int64_t i)
 	Filled r = { slot_of(it, v), NULL };
 	InterpValue *x = r.slot;
 
-	if (law_is_full(x->missing))
+	if (law_is_full(x->missing) || x->f == x->filled) /* it is filled for another operand of the op */
 		return r;
 	r.was = x->f;
 	if (!x->filled)
@@ -475,6 +487,18 @@ LAW(inside_along)
 	return true;
 }
 
+/* Has the line along d that element j belongs to an element that satisfies all conditions that name d? */
+static bool
+line_exists(const Missing *m, int d, int64_t j, int64_t inner, int64_t extent)
+{
+	int64_t first = j / inner / extent * extent * inner + j % inner;
+
+	for (int64_t e = 0; e < extent; e++)
+		if (exists_along(m, d, first + e * inner))
+			return true;
+	return false;
+}
+
 /* Computes the index along a dim of the first element that exists in some line, or the index after the last
  * such element. */
 LAW(inside_end)
@@ -495,7 +519,7 @@ LAW(inside_end)
 	for (int64_t j = 0; j < type_size(x); j++) {
 		int64_t at = j / inner % extent;
 
-		if (at >= first && at < end && !exists_along(m, d, j))
+		if (at >= first && at < end && !exists_along(m, d, j) && line_exists(m, d, j, inner, extent))
 			return interp_error(it, INTERP_E_FAULT, o,
 			                    "along dimension %d, which elements are in bounds differs "
 			                    "from line to line: elements cannot be taken in order; "

@@ -73,7 +73,15 @@ view_dim(const View *v, int root)
 	return -1;
 }
 
-/* Adds the conditions of a slice of a tensor to r: per dim, that the index is within the tensor. */
+/* Is index i of root dim d within the bounds of the view's own? */
+static bool
+in_own_bounds(const View *v, int d, int64_t i)
+{
+	return !(v->bounded >> d & 1) || (i >= v->from[d] && i < v->below[d]);
+}
+
+/* Adds the conditions of a slice of a tensor to r: per dim, that the index is within the tensor and the slice's
+ * own bounds. */
 static void
 add_tensor_conditions(Interp *it, Missing *r, const View *v, const Type *t)
 {
@@ -89,7 +97,7 @@ add_tensor_conditions(Interp *it, Missing *r, const View *v, const Type *t)
 			int64_t at[DIM_MAX];
 
 			root_place(it, v, t, j, at);
-			there[j] = at[d] >= 0 && at[d] < size;
+			there[j] = at[d] >= 0 && at[d] < size && in_own_bounds(v, d, at[d]);
 		}
 		law_set_settle(r);
 	}
@@ -174,14 +182,17 @@ left_out(Interp *it, const View *v, const Type *t, const Missing *value, int64_t
 	return any ? out : NULL;
 }
 
-/* Is `to` a whole shared tile, or a part of one at compile-time positions? */
+/* Is `to` a whole shared tile, or a part of one at compile-time positions, not of a reshape? */
 static bool
 part_known(const Val *to)
 {
-	for (; to->def && (to->def->code == O_view || val_is_alias(to)); to = to->def->in[0])
-		for (int d = 0; to->def->code == O_view && d < view_source(to->def)->type.rank; d++)
+	for (; to->def && (to->def->code == O_view || val_is_alias(to)); to = to->def->in[0]) {
+		if (to->def->code != O_view)
+			return false;
+		for (int d = 0; d < view_source(to->def)->type.rank; d++)
 			if (!val_is_const(view_start(to->def, d), NULL))
 				return false;
+	}
 	return true;
 }
 
@@ -275,6 +286,8 @@ LAW(store)
 	Filled zeros = { NULL, NULL };
 	bool ok;
 
+	if (IMM(o, all_exist) && !part_known(to) && !law_is_full(m))
+		return interp_error(it, INTERP_E_FAULT, o, "a part at a run-time position has missing elements");
 	if (v->shared && (IMM(o, update) || !part_known(to)))
 		all_exist(v->shared);
 	it->left_out = v->param || IMM(o, update) ? left_out(it, v, &to->type, m, x->n) : NULL;

@@ -86,6 +86,31 @@ step_along(const View *v, int d)
 	return v->step[d] ? v->step[d] : 1;
 }
 
+/* Narrows the bounds of v along a root dim to those of view op o along dim d of its operand, which starts at
+ * `start` of the root. */
+static void
+bound_view(Interp *it, View *v, const Op *o, int d, int root, int64_t start)
+{
+	const Val *from = view_from(o, d), *below = view_below(o, d);
+	int64_t lo, hi;
+
+	if (!from && !below)
+		return;
+	lo = from ? slot_of(it, from)->i[0] : INT64_MIN;
+	hi = below ? slot_of(it, below)->i[0] : INT64_MAX;
+	if (from && !add64(lo, start, &lo))
+		lo = lo < 0 ? INT64_MIN : INT64_MAX;
+	if (below && !add64(hi, start, &hi))
+		hi = hi < 0 ? INT64_MIN : INT64_MAX;
+	if (v->bounded >> root & 1) {
+		lo = max64(lo, v->from[root]);
+		hi = min64(hi, v->below[root]);
+	}
+	v->bounded |= 1u << root;
+	v->from[root] = lo;
+	v->below[root] = hi;
+}
+
 bool
 eval_view(Interp *it, Op *o)
 {
@@ -101,6 +126,7 @@ eval_view(Interp *it, Op *o)
 
 		v->index[in->dim[d]] = view_gathers(o, d) ? start : NULL;
 		v->tile[in->dim[d]] = &view_start(o, d)->type;
+		bound_view(it, v, o, d, in->dim[d], in->start[in->dim[d]]);
 		if (!view_gathers(o, d))
 			v->start[in->dim[d]] += start->i[0];
 		if (view_step(o, d) != 1)
@@ -127,7 +153,7 @@ typedef struct ViewRow {
 /* Bounds and strides of the root. */
 typedef struct Root {
 	int64_t size[DIM_MAX], stride[DIM_MAX];
-	int64_t end[DIM_MAX];    /* end of the view's region: the size, or less */
+	int64_t first[DIM_MAX], end[DIM_MAX]; /* the view's region: 0 and the size, or less */
 	int64_t extent[DIM_MAX]; /* of the view up to there, in the root's dims; 1 for dropped dims */
 } Root;
 
@@ -150,7 +176,10 @@ root_of(Interp *it, const View *v, const Type *t, Root *r)
 	for (int d = 0; d < v->rank; d++)
 		r->extent[v->dim[d]] = t->shape[d];
 	for (int d = 0; d < v->root_rank; d++) {
+		r->first[d] = v->bounded >> d & 1 ? min64(max64(v->from[d], 0), r->size[d]) : 0;
 		r->end[d] = v->end[d] ? min64(v->end[d], r->size[d]) : r->size[d];
+		if (v->bounded >> d & 1)
+			r->end[d] = min64(r->end[d], v->below[d]);
 		if (v->end[d])
 			r->extent[d] = v->end[d] - v->start[d];
 	}
@@ -202,6 +231,15 @@ along(const View *v, int d, const int64_t *at)
 	return n;
 }
 
+/* Returns the number of steps from `at` to `end`, at >= INT64_MIN / 2, rounded up. */
+static int64_t
+steps_to(int64_t at, int64_t end, int64_t step)
+{
+	int64_t n;
+
+	return add64(end, -at, &n) ? ceil_div(n, step) : INT64_MAX / 2;
+}
+
 /* Returns row number n (row-major) of a view of type t. */
 static ViewRow
 row_of(const View *v, const Type *t, const Root *r, int64_t n)
@@ -225,10 +263,10 @@ row_of(const View *v, const Type *t, const Root *r, int64_t n)
 		row.at += at * r->stride[d];
 		if (d == last) {
 			row.stride = r->stride[d] * step;
-			row.lo = at < 0 ? ceil_div(-at, step) : 0;
-			row.hi = at < r->end[d] ? ceil_div(r->end[d] - at, step) : 0;
+			row.lo = at < r->first[d] ? steps_to(at, r->first[d], step) : 0;
+			row.hi = at < r->end[d] ? steps_to(at, r->end[d], step) : 0;
 		} else {
-			inside = inside && at >= 0 && at < r->end[d];
+			inside = inside && at >= r->first[d] && at < r->end[d];
 		}
 	}
 	if (!inside) /* the row is out of bounds in another dim */

@@ -414,7 +414,8 @@ loop_ends_early(const Op *o)
 	return o->code == O_for && IMM(o, breaks) != 0;
 }
 
-void
+/* Moves o's results to n, which has none yet, and appends one of type `more`; n replaces o. */
+static void
 op_take_results(Op *n, Op *o, Type more)
 {
 	n->nout = o->nout + 1;
@@ -444,6 +445,27 @@ loop_carry(Op *o, Val *first)
 	op_unlink(o); /* a body with two owners would leave a walk without an exit */
 	op_take_results(n, o, first->type);
 	block_arg(n->blk[0], first->type);
+	return n;
+}
+
+Op *
+if_carry(Op *o, Val *yes, Val *no)
+{
+	Arena *a = o->parent->kernel->unit->arena;
+	Op *n = op_new(o->parent, o, O_if, o->src, o->nin, o->in, 0, NULL);
+
+	memcpy(n->imm, o->imm, sizeof n->imm);
+	for (int r = 0; r < 2; r++) {
+		Op *y = o->blk[r]->last;
+
+		n->blk[r] = o->blk[r];
+		n->blk[r]->owner = n;
+		o->blk[r] = NULL;
+		y->in = arena_grow(a, y->in, (size_t)y->nin, (size_t)y->nin + 1, sizeof *y->in);
+		y->in[y->nin++] = r ? no : yes;
+	}
+	op_unlink(o);
+	op_take_results(n, o, yes->type);
 	return n;
 }
 

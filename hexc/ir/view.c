@@ -124,6 +124,34 @@ view_is_longer(const Op *view)
 	return false;
 }
 
+/* The operands of a bounded view are its operand, the starts, the first indices and the ends. */
+bool
+view_is_bounded(const Op *view)
+{
+	return view->nin > IN_view_start + view_source(view)->type.rank;
+}
+
+static Val *
+bound_of(const Op *view, int d, int part, int64_t open)
+{
+	Val *v = view_is_bounded(view) ? view->in[IN_view_start + part * view_source(view)->type.rank + d] : NULL;
+	int64_t c;
+
+	return v && val_is_const(v, &c) && c == open ? NULL : v;
+}
+
+Val *
+view_from(const Op *view, int d)
+{
+	return bound_of(view, d, 1, INT64_MIN);
+}
+
+Val *
+view_below(const Op *view, int d)
+{
+	return bound_of(view, d, 2, INT64_MAX);
+}
+
 int64_t
 view_step(const Op *view, int d)
 {

@@ -237,6 +237,8 @@ Sym *lower_array_tile(const Lower *l, const char *array, int64_t i);
 /* Evaluates a compile-time integer; returns false after a report that names `what`. */
 bool lower_const_int(Lower *l, const Expr *e, const char *what, int64_t *out);
 LoweredValue lower_slice(Lower *l, const Expr *e);
+/* Returns the index of slice [index]; NULL: it is another slice. */
+const Expr *lower_only_index(const Expr *e);
 /* Does the slice have new dims, `newaxis`? */
 bool lower_has_new_dim(const Expr *e);
 /* Returns the slice without its new dims, in memory if its base is there. *full: the type of a register tile
@@ -248,9 +250,13 @@ typedef struct AssignedPart {
 	int64_t extent[RANK_MAX];
 	Type full;                /* the slice's type, with new dims and without those of a single index */
 	int dim[2 * RANK_MAX];    /* per dim of it that of the tile; -1: new */
+	Type type;                /* the slice's type, without new dims */
+	int64_t dropped;          /* bit set: dims of the tile that it lacks */
 } AssignedPart;
 /* Computes the part that slice e of a register tile selects; returns false after a report. */
 bool lower_part(Lower *l, const Expr *e, AssignedPart *p);
+/* Returns the part p of a register tile, which slice e selects, in type p->full. */
+LoweredValue lower_part_value(Lower *l, const Expr *e, const LoweredValue *tile, const AssignedPart *p);
 /* Converts o to type `full` of a slice and then to the slice's own shape, that of t. Returns NULL after a
  * report that names `what`. */
 Val *lower_to_slice(Lower *l, Operand o, Type full, const Type *t, Src src, const char *what);
@@ -416,8 +422,9 @@ void lower_stmts(Lower *l, const Stmt *s);
 /* Assigns v to a variable; reports what does not fit. */
 void lower_set_var(Lower *l, const Stmt *s, Sym *sym, Operand v);
 void lower_let(Lower *l, const Stmt *s);
-/* Lowers a value that a copy may bring: of fill(X[...], 0) only the slice, with *filled set. */
-Operand lower_filled(Lower *l, const Expr *e, bool *filled);
+/* If v was just lowered from fill(X[...], 0), removes the load and the fill, and returns the slice, which a copy to
+ * shared memory fills itself; else returns VK_none. */
+LoweredValue lower_zero_filled(Lower *l, const LoweredValue *v);
 /* Marks v as `register`: it stays in registers. */
 void lower_keep(Val *v);
 void lower_for(Lower *l, const Stmt *s);

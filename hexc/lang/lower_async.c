@@ -4,6 +4,19 @@
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
+/* Reports a slice of a tensor with bounds of its own. Returns whether it has some. */
+static bool
+check_bounded(Lower *l, const Stmt *s, const char *what, Operand tensor)
+{
+	if (!tensor.v.v->def || !view_is_bounded(tensor.v.v->def))
+		return false;
+	diag_error(l->diag, s->src,
+	           "async %s does not support `from` and `below`: it transfers boxes of the tensor; use a plain "
+	           "assignment, or slices of the whole tensor and `where`",
+	           what);
+	return true;
+}
+
 /* Is x memory of space `from`, global or shared, y of the other one, and are their types equal? Reports,
  * naming the async `what`. */
 static bool
@@ -21,6 +34,8 @@ check_tiles(Lower *l, const Stmt *s, const char *what, Operand x, Operand y, Spa
 		           from == S_global ? "a slice of a tensor" : "a shared tile",
 		           to == S_global ? "a slice of a tensor" : "a shared tile",
 		           check_describe(l, &x.v), check_describe(l, &y.v));
+	} else if (check_bounded(l, s, what, from == S_shared ? y : x)) {
+		return false;
 	} else if (view_gather_dim((from == S_shared ? x : y).v.v->def) >= 0) {
 		diag_error(l->diag, s->src,
 		           "async %s does not support indexed shared tiles; use a plain assignment, `%s = "

@@ -1,6 +1,7 @@
 /* lower_call.c - lowers calls: casts and elementwise functions; dispatches the others. */
 #include "hexc/ir/dtype_value.h"
 #include "hexc/analysis/analysis.h"
+#include "hexc/ir/memory_effects.h"
 #include "hexc/lang/lower.h"
 #include <string.h>
 
@@ -374,14 +375,27 @@ plain_choice(Lower *l, const Expr *e, const Operand *o)
 	return r;
 }
 
-/* Are they one value, or both loaded from one shared tile in the same expression? */
+/* Does no op from a to b, in the same block, write shared memory? `a` may be the later one. */
+static bool
+no_write_between(const Op *a, const Op *b)
+{
+	for (int turn = 0; turn < 2; turn++) {
+		const Op *o = turn ? b : a, *end = turn ? a : b;
+		bool writes = false;
+
+		for (; o && o != end; o = o->next)
+			writes = writes || o->blk[0] || (access_target(o) && access_target(o)->type.space == S_shared);
+		if (o)
+			return !writes;
+	}
+	return false;
+}
+
+/* Are they one value, or computed in the same way from the same values and memory? */
 static bool
 same_tile(const Val *x, const Val *y)
 {
-	if (x == y)
-		return true;
-	return x->def && y->def && x->def->code == O_load && y->def->code == O_load &&
-	       load_source(x->def) == load_source(y->def);
+	return x == y || (x->def && y->def && val_same_way(x, y) && no_write_between(x->def, y->def));
 }
 
 /* Is the condition inside(x), or does it join that with others? */

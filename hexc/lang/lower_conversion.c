@@ -85,7 +85,7 @@ load_single(Lower *l, Operand o)
 	Type t = type_tile(o.v.v->type.dtype, o.v.v->type.space, 0, NULL);
 	Val *v = put_op(l, O_view, o.e->src, view->nin, view->in, t);
 
-	IMM_SET(v->def, dropped, ((int64_t)1 << (view->nin - IN_view_start)) - 1);
+	IMM_SET(v->def, dropped, ((int64_t)1 << view_source(view)->type.rank) - 1);
 	return value_of(put1(l, O_load, o.e->src, v, type_scalar(t.dtype)));
 }
 

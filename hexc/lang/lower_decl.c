@@ -55,15 +55,41 @@ alloc(Lower *l, const Stmt *s, Type t)
 	return v;
 }
 
-/* Fills a shared tile: global memory is copied, which pipeline loops make asynchronous; anything else goes
- * through registers. `filled`: elements out of bounds exist, as the zeros that a copy writes. */
-static LoweredValue
-fill_shared(Lower *l, const Stmt *s, Operand src, Type t, bool filled)
+LoweredValue
+lower_zero_filled(Lower *l, const LoweredValue *v)
 {
+	Op *fill = v->kind == VK_val ? v->v->def : NULL, *load = fill && fill->nin ? fill->in[0]->def : NULL;
 	LoweredValue r = { .kind = VK_view };
-	const Type *from = src.v.kind == VK_view ? &src.v.v->type : NULL;
+	bool zero;
+
+	if (!fill || fill->code != O_fill || fill != l->b->last || !load || load->code != O_load ||
+	    load->next != fill)
+		return value_none();
+	r.v = load_source(load);
+	zero = dtype_is_float(v->v->type.dtype) ? !(fabs(fill->fimm) > 0) && !signbit(fill->fimm) && !isnan(fill->fimm)
+	                                        : IMM(fill, fill) == 0;
+	if (!zero || r.v->type.space != S_global || r.v->type.dtype != v->v->type.dtype || !r.v->def ||
+	    view_is_bounded(r.v->def) || fabs(num_outside(r.v->type.dtype)) > 0)
+		return value_none();
+	op_unlink(fill);
+	op_unlink(load);
+	return r;
+}
+
+/* Fills a shared tile: global memory is copied, which pipeline loops make asynchronous; anything else goes
+ * through registers. */
+static LoweredValue
+fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
+{
+	LoweredValue r = { .kind = VK_view }, filled;
+	const Type *from;
 	Val *in[2];
 
+	t.space = S_reg;
+	filled = value_is_tile(&src.v) && type_same(&src.v.v->type, &t) ? lower_zero_filled(l, &src.v) : value_none();
+	if (filled.kind == VK_view)
+		src.v = filled;
+	from = src.v.kind == VK_view ? &src.v.v->type : NULL;
 	t.space = S_global;
 	if (from && type_same(from, &t)) {
 		const Val *root = src.v.v->def ? view_source(src.v.v->def) : src.v.v;
@@ -74,7 +100,7 @@ fill_shared(Lower *l, const Stmt *s, Operand src, Type t, bool filled)
 		}
 		in[0] = lower_whole(l, src.e->src, src.v.v);
 		in[1] = r.v = alloc(l, s, t);
-		IMM_SET(op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL), filled, filled);
+		IMM_SET(op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL), filled, filled.kind == VK_view);
 		return r;
 	}
 	t.space = S_reg;
@@ -108,33 +134,6 @@ shared_type(Lower *l, const Stmt *s, Operand *src, Type *t)
 	return check_shape(l, t->rank, t->shape, s->value->src);
 }
 
-/* Is it fill(X[...], 0), which a copy of the slice does by itself? */
-static bool
-is_zero_fill(Lower *l, const Expr *e)
-{
-	LoweredValue v;
-
-	if (e->kind != EX_call || !e->name || strcmp(e->name, "fill") != 0 || e->narg != 2 ||
-	    e->arg[0]->kind != EX_index || lower_find_fn(l, e->name, e->src))
-		return false;
-	v = lower_expr(l, e->arg[1]);
-	return value_is_const(&v) && !(fabs(const_double(&v)) > 0);
-}
-
-Operand
-lower_filled(Lower *l, const Expr *e, bool *filled)
-{
-	Operand src;
-
-	*filled = is_zero_fill(l, e);
-	src = lower_operand(l, *filled ? e->arg[0] : e);
-	if (!*filled || (src.v.kind == VK_view && src.v.v->type.space == S_global &&
-	                 !(fabs(num_outside(src.v.v->type.dtype)) > 0)))
-		return src;
-	*filled = false;
-	return lower_operand(l, e);
-}
-
 /* Copies a slice of a tensor with new dims: the copy lacks them, and the tile has them as another shape of
  * the same memory. Returns false, with nothing lowered, if it is no such copy. */
 static bool
@@ -153,7 +152,7 @@ copy_with_dims(Lower *l, const Stmt *s, LoweredValue *r)
 	*r = value_none();
 	src.v = lower_slice_memory(l, e, &full);
 	if (src.v.kind == VK_view)
-		*r = fill_shared(l, s, src, src.v.v->type, false);
+		*r = fill_shared(l, s, src, src.v.v->type);
 	if (r->kind != VK_view)
 		return true;
 	full.space = S_shared;
@@ -166,7 +165,6 @@ let_shared(Lower *l, const Stmt *s)
 {
 	Operand src = { .e = s->value };
 	LoweredValue copy;
-	bool filled;
 	Type t;
 
 	if (s->is_var) {
@@ -189,12 +187,12 @@ let_shared(Lower *l, const Stmt *s)
 	}
 	if (copy_with_dims(l, s, &copy))
 		return copy;
-	src = lower_filled(l, s->value, &filled);
+	src = lower_operand(l, s->value);
 	if (src.v.kind == VK_view && src.v.v->type.space == S_shared)
 		src.v = lower_load_tile(l, src);
 	if (src.v.kind == VK_none || (!s->type.shaped && !shared_type(l, s, &src, &t)))
 		return value_none();
-	return fill_shared(l, s, src, t, filled);
+	return fill_shared(l, s, src, t);
 }
 
 /* ---- registers and scalars ------------------------------------------------------------------- */

@@ -144,7 +144,7 @@ lower_array_tile(const Lower *l, const char *array, int64_t i)
 static bool
 array_index(Lower *l, const Expr *e, const Sym *array, int64_t *i)
 {
-	if (e->nslice != 1 || e->slice[0].kind != SL_one) {
+	if (!lower_only_index(e)) {
 		diag_error(l->diag, e->src,
 		           "`%s` is %s; select one by its number, as in `%s[0]`, before a slice", array->name,
 		           check_describe(l, &array->val), array->name);

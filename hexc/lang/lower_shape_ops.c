@@ -197,7 +197,7 @@ lower_reshape(Lower *l, const Expr *e)
 LoweredValue
 lower_alias(Lower *l, const Expr *e)
 {
-	const Expr *name = e->arg[0]->kind == EX_index ? e->arg[0]->arg[0] : e->arg[0];
+	const Expr *of = lower_selected(l, e->arg[0]), *name = of->kind == EX_index ? of->arg[0] : of;
 	const Sym *sym = name->kind == EX_name ? sym_find(l, name->name) : NULL;
 	LoweredValue r = { .kind = VK_view };
 	Operand x;
@@ -205,7 +205,7 @@ lower_alias(Lower *l, const Expr *e)
 
 	if (!sym || sym->val.kind != VK_view || sym->val.v->type.space != S_shared)
 		return lower_expr(l, e);
-	if (e->arg[0]->kind == EX_index && lower_has_new_dim(e->arg[0]))
+	if (of->kind == EX_index && lower_has_new_dim(of))
 		return lower_expr(l, e);
 	x = lower_operand(l, e->arg[0]);
 	if (x.v.kind != VK_view || !reshaped(l, e, &x, &t))

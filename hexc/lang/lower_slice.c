@@ -1,4 +1,5 @@
-/* lower_slice.c - lowers T[start :+ extent, :, index, newaxis] to a view of memory, or a register tile. */
+/* lower_slice.c - lowers T[start :+ extent below end, :, index, newaxis] to a view of memory, or a register
+ * tile. */
 #include "hexc/lang/lower.h"
 #include <string.h>
 
@@ -143,19 +144,49 @@ slice_dim(Lower *l, const Expr *e, int d, const LoweredValue *one, const Type *t
 
 /* ---- indices ----------------------------------------------------------------------------------- */
 
-/* Replaces indices that were read out of bounds by -1, which is out of bounds. */
+/* Replaces indices where `cond` is false by -1, which is out of bounds. */
+static Val *
+index_or_none(Lower *l, Src src, Val *cond, Val *v)
+{
+	Type t = type_free(v->type);
+	LoweredValue none = value_int(-1);
+	Val *in[3] = { cond, v, put_const(l, &none, t, src) };
+
+	return put_op(l, O_select, src, 3, in, t);
+}
+
+/* Replaces indices outside of a bound by -1: those below it, or (`end`) those that are not. */
+static Val *
+bound_indices(Lower *l, Src src, Val *v, Val *bound, bool end)
+{
+	Type t = type_free(v->type), cond = t;
+	Val *in[2] = { v };
+
+	if (!bound)
+		return v;
+	t.dtype = D_i64;
+	cond.dtype = D_bool;
+	if (v->type.dtype != D_i64)
+		in[0] = put1(l, O_cast, src, v, t);
+	in[1] = put1(l, O_splat, src, bound, t);
+	if (end) {
+		in[0] = put_op(l, O_lt, src, 2, in, cond);
+	} else {
+		Val *swapped[2] = { in[1], in[0] };
+
+		in[0] = put_op(l, O_le, src, 2, swapped, cond);
+	}
+	return index_or_none(l, src, in[0], v);
+}
+
+/* Replaces indices that were read out of bounds by -1. */
 static Val *
 mask_indices(Lower *l, Src src, Val *v)
 {
-	Type t = type_free(v->type), cond = t;
-	LoweredValue none = value_int(-1);
-	Val *in[3];
+	Type cond = type_free(v->type);
 
 	cond.dtype = D_bool;
-	in[0] = put1(l, O_inside, src, v, cond);
-	in[1] = v;
-	in[2] = put_const(l, &none, t, src);
-	return put_op(l, O_select, src, 3, in, t);
+	return index_or_none(l, src, put1(l, O_inside, src, v, cond), v);
 }
 
 /* Is dim d of the slice indexed by an index tile? *v is its index, if it has a single one. */
@@ -224,6 +255,8 @@ typedef struct Taken {
 	const Expr *e;
 	LoweredValue base;
 	Val *in[RANK_MAX + 1];      /* the base, and the start in each of its dims */
+	Val *from[RANK_MAX], *below[RANK_MAX]; /* bounds of the slice's own; NULL: none */
+	bool bounded;               /* there are some */
 	int64_t extent[RANK_MAX];   /* of dims with a scalar start */
 	int64_t step[RANK_MAX];     /* per dim; 0: 1 */
 	int64_t missing;            /* bit set: dims of the base that the result lacks */
@@ -241,6 +274,29 @@ typedef struct Taken {
 	Type full;                  /* the shape with them */
 } Taken;
 
+/* Lowers the bounds that the slice gives for dim d. */
+static bool
+take_bounds(Lower *l, Taken *t, int d)
+{
+	const Slice *s = d < t->e->nslice ? &t->e->slice[d] : NULL;
+
+	if (!s || (!s->from && !s->below))
+		return true;
+	if (t->base.kind != VK_view || t->base.v->type.space != S_global) {
+		diag_error(l->diag, s->src,
+		           "only slices of tensors can have bounds, but `%s` is a %s tile; bound the slice that "
+		           "fills it, or use `where`",
+		           base_text(l, t->e), t->base.kind == VK_view ? "shared" : "register");
+		return false;
+	}
+	t->bounded = true;
+	if (s->from)
+		t->from[d] = lower_index_value(l, s->from, "the first index of a slice");
+	if (s->below)
+		t->below[d] = lower_index_value(l, s->below, "the end of a slice");
+	return (!s->from || t->from[d]) && (!s->below || t->below[d]);
+}
+
 static bool
 take_dim(Lower *l, Taken *t, int d)
 {
@@ -248,6 +304,8 @@ take_dim(Lower *l, Taken *t, int d)
 	Operand one = { value_none(), d < t->e->nslice ? t->e->slice[d].at : NULL };
 	bool drop;
 
+	if (!take_bounds(l, t, d))
+		return false;
 	if (find_indices(l, t->e, d, &one.v)) {
 		t->missing |= t->nindex ? (int64_t)1 << d : 0;
 		t->kept += t->nindex == 0;
@@ -309,13 +367,18 @@ take_indices(Lower *l, Taken *t)
 		return false;
 	for (int i = 0; i < t->nindex; i++) {
 		const LoweredValue *v = &t->index[i].v;
-		Src src = t->e->slice[t->dim[i]].src;
+		int at = t->dim[i];
+		Src src = t->e->slice[at].src;
+		Val *index;
 		int64_t shape[RANK_MAX];
 		int skip = t->along.rank - v->v->type.rank;
 
 		for (int d = 0; d < t->along.rank; d++)
 			shape[d] = d < skip ? 1 : v->v->type.shape[d - skip];
-		t->in[1 + t->dim[i]] = put_reshape(l, src, mask_indices(l, src, v->v), t->along.rank, shape);
+		index = bound_indices(l, src, mask_indices(l, src, v->v), t->from[at], false);
+		index = bound_indices(l, src, index, t->below[at], true);
+		t->in[1 + at] = put_reshape(l, src, index, t->along.rank, shape);
+		t->from[at] = t->below[at] = NULL;
 	}
 	return true;
 }
@@ -368,9 +431,16 @@ taken_view(Lower *l, const Taken *t, Space space)
 {
 	const Type *type = &t->in[0]->type;
 	LoweredValue res = t->res;
+	Val *in[1 + 3 * RANK_MAX];
+	int n = 1 + type->rank;
 
+	memcpy(in, t->in, (size_t)n * sizeof *in);
+	for (int d = 0; d < type->rank && t->bounded; d++) {
+		in[n + d] = t->from[d] ? t->from[d] : ir_const(l->b, NULL, INT64_MIN);
+		in[n + type->rank + d] = t->below[d] ? t->below[d] : ir_const(l->b, NULL, INT64_MAX);
+	}
 	res.kind = VK_view;
-	res.v = put_op(l, O_view, t->e->src, 1 + type->rank, t->in,
+	res.v = put_op(l, O_view, t->e->src, t->bounded ? n + 2 * type->rank : n, in,
 	               type_tile(type->dtype, space, t->rank, t->shape));
 	IMM_SET(res.v->def, dropped, t->missing);
 	for (int d = 0; d < type->rank; d++)
@@ -399,6 +469,14 @@ taken_tile(Lower *l, Taken *t)
 	if (type.dtype != v.v->type.dtype)
 		v.v = put1(l, O_cast, t->e->src, v.v, type);
 	return v;
+}
+
+const Expr *
+lower_only_index(const Expr *e)
+{
+	const Slice *s = e->slice;
+
+	return e->nslice == 1 && s->kind == SL_one && !s->from && !s->below ? s->at : NULL;
 }
 
 static bool
@@ -506,6 +584,26 @@ lower_to_slice(Lower *l, Operand o, Type full, const Type *t, Src src, const cha
 	return v && v->type.rank != t->rank ? put_reshape(l, src, v, t->rank, t->shape) : v;
 }
 
+LoweredValue
+lower_part_value(Lower *l, const Expr *e, const LoweredValue *tile, const AssignedPart *p)
+{
+	Taken t = { .e = e, .base = *tile, .missing = p->dropped, .rank = p->type.rank };
+	LoweredValue r;
+
+	t.res.single = false;
+	t.in[0] = tile->v;
+	for (int d = 0; d < tile->v->type.rank; d++) {
+		t.in[1 + d] = p->start[d];
+		t.extent[d] = p->extent[d];
+	}
+	for (int d = 0; d < t.rank; d++)
+		t.shape[d] = p->type.shape[d];
+	r = taken_tile(l, &t);
+	if (r.kind != VK_none && !type_same(&r.v->type, &p->full))
+		r.v = put_reshape(l, e->src, r.v, p->full.rank, p->full.shape);
+	return r;
+}
+
 bool
 lower_part(Lower *l, const Expr *e, AssignedPart *p)
 {
@@ -523,6 +621,8 @@ lower_part(Lower *l, const Expr *e, AssignedPart *p)
 	}
 	rank = t.base.v->type.rank;
 	*p = (AssignedPart){ .full = t.full };
+	p->type = type_tile(t.base.v->type.dtype, S_reg, t.rank, t.shape);
+	p->dropped = t.missing;
 	for (int d = 0; d <= rank; d++) {
 		for (int i = 0; i < t.fresh[d]; i++)
 			p->dim[n++] = -1;

@@ -187,6 +187,7 @@ assign_slice(Lower *l, const Stmt *s)
 	const Expr *name = s->target->arg[0];
 	Sym *sym = name->kind == EX_name ? sym_find(l, name->name) : NULL;
 	Operand dst = { value_none(), s->target }, src;
+	LoweredValue slice = value_none();
 	const char *what;
 	Type t, g, full;
 	Val *in[2];
@@ -210,14 +211,26 @@ assign_slice(Lower *l, const Stmt *s)
 		return;
 	t = g = dst.v.v->type;
 	src = dst;
-	if (s->op != TK_assign && full.rank != t.rank)
-		src.v = lower_expr(l, s->target);
-	src = s->op == TK_assign && t.space == S_shared ? lower_filled(l, s->value, &filled)
-	                                                : assigned_value(l, s, src);
+	if (s->op != TK_assign && full.rank != t.rank) { /* the old value has the new dims as well */
+		src.v = lower_load(l, dst);
+		if (src.v.kind == VK_none)
+			return;
+		src.v = value_of(put_reshape(l, s->target->src, src.v.v, full.rank, full.shape));
+	}
+	src = assigned_value(l, s, src);
 	if (src.v.kind == VK_none)
 		return;
 	g.space = S_global;
-	if (src.v.kind == VK_view && t.space == S_shared && type_same(&src.v.v->type, &g) &&
+	if (s->op == TK_assign && t.space == S_shared && view_gather_dim(dst.v.v->def) < 0 && full.rank == t.rank) {
+		Type r = type_free(t);
+
+		r.space = S_reg;
+		if (value_is_tile(&src.v) && type_same(&src.v.v->type, &r))
+			slice = lower_zero_filled(l, &src.v);
+		filled = slice.kind == VK_view;
+		src.v = filled ? slice : src.v;
+	}
+	if (src.v.kind == VK_view && t.space == S_shared && type_same(&src.v.v->type, &g) && full.rank == t.rank &&
 	    view_gather_dim(dst.v.v->def) < 0 &&
 	    l->k->param[root_of(src.v.v)->index].read) {
 		in[0] = lower_whole(l, src.e->src, src.v.v);

@@ -23,12 +23,12 @@ lower_put_alloc(Lower *l, Src src, Type t)
 	return put_op(l, O_alloc, src, 0, NULL, t);
 }
 
-static void
+static Op *
 put_store(Lower *l, Src src, Val *x, Val *to)
 {
 	Val *in[2] = { x, to };
 
-	op_new(l->b, NULL, O_store, src, 2, in, 0, NULL);
+	return op_new(l->b, NULL, O_store, src, 2, in, 0, NULL);
 }
 
 LoweredValue
@@ -71,7 +71,7 @@ put_part(Lower *l, Src src, Val *x, Val *v, Val *const *start)
 	for (int d = 0; d < t.rank; d++)
 		in[1 + d] = start[d];
 	part.space = S_shared;
-	put_store(l, src, v, put_op(l, O_view, src, 1 + t.rank, in, part));
+	IMM_SET(put_store(l, src, v, put_op(l, O_view, src, 1 + t.rank, in, part)), all_exist, 1);
 	r = put1(l, O_load, src, in[0], t);
 	t.dtype = x->type.dtype;
 	return t.dtype != r->type.dtype ? put1(l, O_cast, src, r, t) : r;
@@ -643,7 +643,7 @@ on_part(Lower *l, const PartAssign *a, const Operand *f)
 	Val *v = NULL;
 
 	if (a->op != TK_assign)
-		old.v = lower_expr(l, a->s->target);
+		old.v = lower_part_value(l, a->s->target, &a->tile.v, &a->p);
 	r = combined(l, a, old, f);
 	if (r.v.kind != VK_none)
 		v = lower_to_type(l, r, a->p.full, a->s->src, a->what);

@@ -60,7 +60,7 @@ lower_slot(Lower *l, const Expr *e, Val **mbar, Val **slot)
 
 	if (e->kind == EX_error || (sym && sym->val.kind == VK_none))
 		return false;
-	if (!sym || sym->val.kind != VK_mbar || e->nslice != 1 || e->slice[0].kind != SL_one) {
+	if (!sym || sym->val.kind != VK_mbar || !lower_only_index(e)) {
 		diag_error(l->diag, e->src, "expected an mbarrier, `full[s]` of `let full: mbarrier[n] = "
 		                            "1;`");
 		return false;

@@ -108,6 +108,21 @@ parse_list(TileParser *p, TileToken close, const char *where, int *n)
 	return list;
 }
 
+/* Parses `from first` and `below end`, in any order. */
+static void
+parse_bounds(TileParser *p, Slice *s)
+{
+	while (!p->panic && (parse_is_word(p, "from") || parse_is_word(p, "below"))) {
+		Expr **bound = parse_is_word(p, "from") ? &s->from : &s->below;
+
+		if (*bound)
+			parse_error(p, p->tok->src, "the slice has two bounds `%s`; use `max` or `min` of both",
+			            p->tok->u.name);
+		parse_next(p);
+		*bound = parse_expr(p);
+	}
+}
+
 /* Parses one dim of a slice. */
 static Slice
 parse_dim(TileParser *p)
@@ -131,6 +146,7 @@ parse_dim(TileParser *p)
 			parse_error(p, p->tok->src,
 			            "`step` must follow an extent: `start :+ extent step s`");
 	}
+	parse_bounds(p, &s);
 	s.src = parse_span(p, start, p->last ? p->last : start);
 	return s;
 }
@@ -162,6 +178,10 @@ parse_slices(TileParser *p, Expr *base, const Token *from)
 			append_arg(p, e, list[i].extent);
 		if (list[i].step)
 			append_arg(p, e, list[i].step);
+		if (list[i].from)
+			append_arg(p, e, list[i].from);
+		if (list[i].below)
+			append_arg(p, e, list[i].below);
 	}
 	return e;
 }

@@ -59,6 +59,8 @@ use_expr(Uses *s, const Expr *e)
 		use_expr(s, e->slice[i].at);
 		use_expr(s, e->slice[i].extent);
 		use_expr(s, e->slice[i].step);
+		use_expr(s, e->slice[i].from);
+		use_expr(s, e->slice[i].below);
 	}
 }
 

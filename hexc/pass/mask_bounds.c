@@ -106,6 +106,30 @@ start_of(const Val *v, int d, Op *at, int *root_dim, int64_t *step)
 	return sum;
 }
 
+/* Returns the first element (`front`) or the end along dim d of memory value v that its views' own bounds leave,
+ * computed before o. NULL: open. */
+static Val *
+own_bound(Bounds *b, Op *o, const Val *v, int d, bool front, int64_t extent)
+{
+	Val *sum = NULL, *r = NULL;
+	int64_t step = 1;
+
+	for (; v->def && v->def->code == O_view; v = view_source(v->def)) {
+		Val *bound;
+
+		d = view_operand_dim(v->def, d);
+		step *= view_step(v->def, d);
+		sum = sum ? ir_bin(o->parent, o, O_add, view_start(v->def, d), sum) : view_start(v->def, d);
+		bound = front ? view_from(v->def, d) : view_below(v->def, d);
+		if (!bound)
+			continue;
+		bound = mask_shares(o, ir_bin(o->parent, o, O_sub, bound, sum), step);
+		if (front ? val_fact(b->k, bound).hi > 0 : val_fact(b->k, bound).lo < extent)
+			r = bound_tighter(o, front ? O_max : O_min, r, bound);
+	}
+	return r;
+}
+
 /* Returns the first in-bounds element of a view that starts at `start` of a tensor. NULL: element 0. */
 static Val *
 first_of(Bounds *b, Op *o, Val *start, int64_t step)
@@ -113,6 +137,15 @@ first_of(Bounds *b, Op *o, Val *start, int64_t step)
 	if (!start || val_fact(b->k, start).lo >= 0)
 		return NULL;
 	return mask_shares(o, ir_bin(o->parent, o, O_sub, ir_const(o->parent, o, 0), start), step);
+}
+
+bool
+memory_is_bounded(const Val *v)
+{
+	for (; v->def && v->def->code == O_view; v = view_source(v->def))
+		if (view_is_bounded(v->def))
+			return true;
+	return false;
 }
 
 /* Adds to e, the bounds of a gathered view, the conditions of its index tiles. Dim i of an index tile is the
@@ -162,13 +195,23 @@ edge_of_single(Bounds *b, Op *o, const Op *view, const Param *p, TileBounds *e)
 		MaskCond c = { .zero = !(fabs(num_outside(t->dtype)) > 0), .finite = true };
 		Val *start = view_start(view, d);
 
-		if (view_gathers(view, d) || view_result_dim(view, d) >= 0 ||
-		    view_operand_in_bounds(b->k, view, d))
+		if (view_gathers(view, d) || view_result_dim(view, d) >= 0)
 			continue;
-		c.hi = ir_bin(o->parent, o, O_sub, p->size[d], start);
-		if (val_fact(b->k, start).lo < 0)
-			c.lo = ir_bin(o->parent, o, O_sub, ir_const(o->parent, o, 0), start);
-		cond_add(b, o, e, t, c);
+		if (!view_operand_in_tensor(b->k, view, d)) {
+			c.hi = ir_bin(o->parent, o, O_sub, p->size[d], start);
+			if (val_fact(b->k, start).lo < 0)
+				c.lo = ir_bin(o->parent, o, O_sub, ir_const(o->parent, o, 0), start);
+		}
+		if (view_from(view, d) || view_below(view, d))
+			c.zero = c.finite = false;
+		if (view_from(view, d))
+			c.lo = bound_tighter(o, O_max, c.lo,
+			                     ir_bin(o->parent, o, O_sub, view_from(view, d), start));
+		if (view_below(view, d))
+			c.hi = bound_tighter(o, O_min, c.hi,
+			                     ir_bin(o->parent, o, O_sub, view_below(view, d), start));
+		if (c.lo || c.hi)
+			cond_add(b, o, e, t, c);
 	}
 }
 
@@ -182,17 +225,28 @@ edges_of_memory(Bounds *b, Op *o, Val *v)
 	if (!p)
 		return bounds_of_shared(b, o, v);
 	for (int d = 0; v->def && d < v->type.rank; d++) {
-		Val *start, *size;
+		Val *start, *size, *from, *below;
 		int64_t step;
 		int rd;
 
-		if (view_is_gathered(v->def, d) || view_in_bounds(b->k, v->def, d))
+		if (v->def->code != O_view || view_is_gathered(v->def, d))
 			continue;
-		start = start_of(v, d, o, &rd, &step);
-		size = p->size[rd];
-		if (size)
-			e.at[d] = mask_shares(o, start ? ir_bin(o->parent, o, O_sub, size, start) : size, step);
-		e.from[d] = first_of(b, o, start, step);
+		if (!view_operand_in_tensor(b->k, v->def, view_operand_dim(v->def, d))) {
+			start = start_of(v, d, o, &rd, &step);
+			size = p->size[rd];
+			if (size)
+				e.at[d] = mask_shares(o, start ? ir_bin(o->parent, o, O_sub, size, start) : size,
+				                      step);
+			e.from[d] = first_of(b, o, start, step);
+		}
+		from = own_bound(b, o, v, d, true, v->type.shape[d]);
+		below = own_bound(b, o, v, d, false, v->type.shape[d]);
+		if (!from && !below)
+			continue;
+		e.at[d] = bound_tighter(o, O_min, e.at[d], below);
+		e.from[d] = bound_tighter(o, O_max, e.from[d], from);
+		e.zero &= ~(1u << d); /* accesses read what is there */
+		e.finite &= ~(1u << d);
 	}
 	if (v->def && v->def->code == O_view && view_gather_dim(v->def) >= 0)
 		edge_of_indices(b, o, v->def, &e);
@@ -251,6 +305,12 @@ mask_new(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound, double f, int64
 }
 
 void
+bounds_error(Bounds *b, const Op *o, const char *text)
+{
+	VEC_PUSH(b->k->unit->arena, b->error, b->nerror, b->error_cap, ((BoundsError){ o, text }));
+}
+
+void
 replace_after(Bounds *b, const Val *v, Val *x)
 {
 	Instead old = { v->id, NULL };
@@ -298,7 +358,7 @@ bounds_block(Bounds *b, Block *blk)
 		shared_enter(b, o, &tiles);
 		rule[o->code](b, o);
 		if (o->code == O_for)
-			o = bounds_into_loop(b, o, &carried);
+			o = bounds_into_loop(b, o, &carried, &tiles);
 		if (op_is(o, F_BOUNDS) && o->code != O_unmask)
 			op_unlink(o);
 		for (int r = 0; r < 2; r++)
@@ -310,7 +370,7 @@ bounds_block(Bounds *b, Block *blk)
 			bounds_after_loop(b, o, &carried);
 		else if (o->code == O_if && o->nout)
 			o = bounds_after_if(b, o);
-		shared_leave(b, o, &tiles);
+		o = shared_leave(b, o, &tiles, &carried);
 	}
 	/* masked tiles of this block are not visible outside */
 	while (b->nundo > mark) {
@@ -334,17 +394,30 @@ drop_unmask(Kernel *k)
 			op_unlink(o);
 }
 
-/* Does a loop carry a register tile, so that the pass may have to start again? */
+/* Does a loop carry a register tile, or are there shared tiles, so that the pass may have to start again? */
 static bool
 carries_tiles(const Kernel *k)
 {
 	OpWalk w;
 
+	if (kernel_has(k, O_alloc) && kernel_has(k, O_for))
+		return true;
 	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
 		for (int i = 0; o->code == O_for && i < o->nout; i++)
 			if (o->out[i]->type.space == S_reg)
 				return true;
 	return false;
+}
+
+/* Removes the bounds that views have of their own, which the masks express. */
+static void
+unbound_views(Kernel *k)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_view && view_is_bounded(o))
+			o->nin = IN_view_start + view_source(o)->type.rank;
 }
 
 static void
@@ -355,14 +428,17 @@ run(Bounds *b, Kernel *k)
 	b->instead = NULL;
 	b->n = b->nshared = 0;
 	b->shared = NULL;
-	b->nundo = b->nstore = 0;
+	b->nundo = b->nstore = b->nerror = 0;
 	b->changed = b->grew = false;
 	b->tiles = kernel_has(k, O_alloc);
 	grow(b, k->nval);
 	facts_keep(k);
 	bounds_block(b, k->body);
+	unbound_views(k);
 	for (int i = 0; i < b->nstore && !b->grew; i++)
-		store_leaves_out(b, b->store[i].op, &b->store[i].value);
+		store_leaves_out(b, &b->store[i]);
+	for (int i = 0; i < b->nerror && !b->grew; i++)
+		diag_error(k->unit->diag, b->error[i].o->src, "%s", b->error[i].text);
 	facts_drop(k);
 }
 

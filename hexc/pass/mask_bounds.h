@@ -40,20 +40,27 @@ typedef struct MaskForms {
 	MaskForm form[MASK_CONDS];
 } MaskForms;
 
-/* The bounds of a loop's tiles, whose ends it carries as further values. */
+/* What the runs of the pass have found of a loop. Its items are the values that it carries, and then the shared
+ * tiles that it writes. */
+typedef struct LoopForms {
+	MaskForms *form; /* by item */
+	bool *carries;   /* by shared tile: an iteration may leave other bounds than it finds */
+} LoopForms;
+
+/* The bounds of a loop's items, whose ends it carries as further values. */
 typedef struct CarriedBounds {
-	MaskForms *forms; /* by carried value of the program; n of them */
-	int n;
-	int *part;        /* by carried value: index of the first carried end */
+	LoopForms *learned;
+	int n, items;     /* carried values; all items */
+	int *part;        /* by item: index of the first carried end */
+	const struct SharedStates *tiles;
 } CarriedBounds;
 
 /* A shared tile, as the op that the pass is at finds it. */
 typedef struct SharedTile {
 	Op *writer;   /* the store that wrote all of it; NULL: another op */
 	bool found;   /* the old values of an atomic update, 0 where it does nothing */
-	bool unknown; /* which elements exist depends on the iteration or branch */
-	bool entered; /* not written since the innermost loop's body began, except in parts */
-	Op *read;     /* an op of that body that read it then; NULL: none */
+	bool unknown; /* which elements exist depends on the role that stored them last */
+	bool written; /* at least in parts; else its elements may be taken to exist or not */
 } SharedTile;
 
 /* The shared tiles of an op with blocks that these write, as the op finds them and as its blocks leave them. */
@@ -66,11 +73,18 @@ typedef struct SharedStates {
 	} *was[3]; /* before, and after each block */
 } SharedStates;
 
-/* A store to a tensor, and the bounds of its value. */
+/* A store, or copy of a shared tile, to a tensor, the bounds of its value, and whether the target has bounds of its own. */
 typedef struct MaskedStore {
 	Op *op;
 	TileBounds value;
+	bool bounded;
 } MaskedStore;
+
+/* An error at op o, reported unless the run of the pass is discarded. */
+typedef struct BoundsError {
+	const Op *o;
+	const char *text;
+} BoundsError;
 
 typedef struct Instead {
 	uint32_t id;
@@ -89,9 +103,11 @@ typedef struct Bounds {
 	int nundo, undo_cap;
 	MaskedStore *store;  /* checked last, when what loops carry is known */
 	int nstore, store_cap;
-	MaskForms **learned; /* by op id of a loop: forms of its carried tiles, as far as known */
+	LoopForms **learned; /* by op id of a loop */
 	uint32_t nlearned;
 	bool grew;           /* a loop needs more forms than it had */
+	BoundsError *error;
+	int nerror, error_cap;
 	bool changed;
 } Bounds;
 
@@ -101,6 +117,8 @@ bool bounds_known(const TileBounds *e); /* has e a condition? */
 void edge_set(Bounds *b, const Val *v, const TileBounds *e); /* e may have none */
 /* Returns the bounds of what op o reads from memory value v. */
 TileBounds edges_of_memory(Bounds *b, Op *o, Val *v);
+/* Is v a view of a tensor with bounds of its own, or a view of one? */
+bool memory_is_bounded(const Val *v);
 /* Adds to e, the bounds of a gathered view, the conditions of its index tiles. */
 void edge_of_indices(Bounds *b, Op *o, const Op *view, TileBounds *e);
 /* Returns x with f or i outside of [from, bound) along d, computed before o; from NULL: 0, bound NULL: the
@@ -108,6 +126,8 @@ void edge_of_indices(Bounds *b, Op *o, const Op *view, TileBounds *e);
 Val *mask_new(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound, double f, int64_t i);
 /* Returns x with out-of-bounds zeros along d; it replaces x in o and all following ops. */
 Val *mask_zero(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound);
+/* Reports an error at o, once the bounds are known. */
+void bounds_error(Bounds *b, const Op *o, const char *text);
 /* From here on, x replaces v in all ops of the block. */
 void replace_after(Bounds *b, const Val *v, Val *x);
 
@@ -157,10 +177,12 @@ void shared_all_exist(Bounds *b, Op *o, Val *root);
 bool shared_written(Bounds *b, Op *o, Val *v, const TileBounds *e);
 /* The tile has the old values of an atomic update. */
 void shared_found(Bounds *b, const Val *root);
-/* Follow shared tiles through o's blocks: before it, after block r, and after the op. */
+/* The tile has bounds e at the start of a loop's body. */
+void shared_carried(Bounds *b, Val *root, const TileBounds *e);
+/* Follow shared tiles through o's blocks: before it, after block r, and after the op; c: of a loop. */
 void shared_enter(Bounds *b, const Op *o, SharedStates *s);
 void shared_next(Bounds *b, SharedStates *s, int r);
-void shared_leave(Bounds *b, const Op *o, SharedStates *s);
+Op *shared_leave(Bounds *b, Op *o, SharedStates *s, const CarriedBounds *c); /* returns the op that replaces o */
 
 /* mask_shapes.c */
 /* Return the bounds of a reshape from type x to t, of a part along dim d that starts at `from`, .. */
@@ -176,18 +198,25 @@ TileBounds bounds_joined(Bounds *b, Op *o, const TileBounds *e, const TileBounds
 /* mask_reductions.c: returns the bounds of a reduction of type x along d: lines with an in-bounds element. */
 TileBounds bounds_reduced(Bounds *b, Op *o, const TileBounds *e, int d, const Type *x);
 
-/* mask_stores.c: make store or copy o, of a value with bounds e, write no out-of-bounds element. */
-void store_leaves_out(Bounds *b, Op *o, const TileBounds *e);
-void copy_leaves_out(Bounds *b, Op *o, const TileBounds *e);
+/* mask_stores.c: makes a store, or copy to a tensor, write no out-of-bounds element. */
+void store_leaves_out(Bounds *b, const MaskedStore *s);
+/* Are all elements of a dim with this extent that end x (or front x) leaves also within y? Either may be NULL: open.
+ * Returns false if unknown. */
+bool bound_implies(Bounds *b, const Op *o, const Val *x, Val *y, bool front, int64_t extent);
 
 /* mask_carried.c */
 /* Returns the loop that replaces o, with the ends of its carried tiles' bounds; sets the bounds of its
- * arguments. */
-Op *bounds_into_loop(Bounds *b, Op *o, CarriedBounds *c);
-/* Sets the bounds of the loop's results, once its body is done. */
+ * arguments. tiles: the shared tiles that it writes. */
+Op *bounds_into_loop(Bounds *b, Op *o, CarriedBounds *c, const SharedStates *tiles);
+/* Sets the bounds of the loop's results and shared tiles, once its body is done. */
 void bounds_after_loop(Bounds *b, Op *o, CarriedBounds *c);
+/* Lets the loop carry the bounds of a shared tile, in the next run of the pass. */
+void bounds_carry_tile(Bounds *b, const CarriedBounds *c, int tile);
 /* Sets the bounds of the results of an `if`. Returns the op that replaces it. */
 Op *bounds_after_if(Bounds *b, Op *o);
+/* Sets *e to the bounds of a value of type t that are own[0] if o, an `if`, takes its first branch, and else own[1].
+ * Returns the op that replaces o. */
+Op *bounds_chosen(Bounds *b, Op *o, const TileBounds own[2], const Type *t, TileBounds *e);
 
 /* mask_bounds_rules.c */
 bool bound_same(const Op *o, const Val *x, const Val *y); /* either may be NULL: open */

@@ -13,35 +13,38 @@
 
 /* ---- forms ------------------------------------------------------------------------------------------ */
 
-static bool
-forms_some(const MaskForms *f)
+/* Returns the index of the form of condition c. Conditions beyond the first MASK_CONDS - 1 forms share the last
+ * one, a bool tile. Returns f->n for a form that f lacks. */
+static int
+form_index(const MaskForms *f, const MaskCond *c)
 {
-	return f->ends || f->fronts || f->n;
+	int i = 0;
+
+	for (; i < f->n && i < MASK_CONDS - 1; i++) {
+		const MaskForm *m = &f->form[i];
+
+		if (m->dims == c->dims && m->tile == (c->tile != NULL) &&
+		    (c->tile || !memcmp(m->coef, c->coef, sizeof m->coef)))
+			return i;
+	}
+	return i;
 }
 
-/* Adds the form with these coefficients and ends, or a bool tile (coef NULL), that names `dims`. */
+/* Adds the form of condition c. */
 static void
-forms_add(MaskForms *f, unsigned dims, const int64_t *coef, bool lo, bool hi)
+forms_add(MaskForms *f, const MaskCond *c)
 {
-	for (int i = 0; i < f->n; i++) {
-		MaskForm *m = &f->form[i];
+	int i = form_index(f, c);
+	MaskForm *m = &f->form[i];
 
-		if (m->dims == dims && m->tile == !coef &&
-		    (!coef || !memcmp(m->coef, coef, sizeof m->coef))) {
-			m->lo |= lo;
-			m->hi |= hi;
-			return;
-		}
+	if (i == f->n) {
+		*m = (MaskForm){ .dims = c->dims, .tile = c->tile || i == MASK_CONDS - 1 };
+		memcpy(m->coef, c->coef, sizeof m->coef);
+		f->n++;
 	}
-	if (f->n == MASK_CONDS) { /* the last form, a bool tile, joins the rest */
-		f->form[MASK_CONDS - 1].tile = true;
-		f->form[MASK_CONDS - 1].dims |= dims;
-		return;
-	}
-	f->form[f->n] = (MaskForm){ .dims = dims, .tile = !coef, .lo = lo, .hi = hi };
-	if (coef)
-		memcpy(f->form[f->n].coef, coef, sizeof f->form[f->n].coef);
-	f->n++;
+	m->dims |= c->dims;
+	m->lo |= !m->tile && c->lo;
+	m->hi |= !m->tile && c->hi;
 }
 
 /* Adds the forms of the conditions of e to f. */
@@ -53,8 +56,7 @@ forms_of(MaskForms *f, const TileBounds *e, int rank)
 		f->fronts |= (unsigned)(e->from[d] != NULL) << d;
 	}
 	for (int i = 0; i < e->nmore; i++)
-		forms_add(f, e->more[i].dims, e->more[i].tile ? NULL : e->more[i].coef, e->more[i].lo != NULL,
-		          e->more[i].hi != NULL);
+		forms_add(f, &e->more[i]);
 }
 
 /* Returns the number of ends and tiles. Sets of forms only grow, so two of the same loop are equal if their
@@ -67,7 +69,7 @@ forms_size(const MaskForms *f)
 	for (int d = 0; d < DIM_MAX; d++)
 		n += (int)((f->ends >> d & 1) + (f->fronts >> d & 1));
 	for (int i = 0; i < f->n; i++)
-		n += 1 + f->form[i].lo + f->form[i].hi + f->form[i].tile;
+		n += 1 + f->form[i].lo + f->form[i].hi + f->form[i].tile + __builtin_popcount(f->form[i].dims);
 	return n;
 }
 
@@ -105,15 +107,26 @@ parts_of(const MaskForms *f, int rank, BoundPart *p)
 	return n;
 }
 
+/* Returns the end that leaves no element of a value of type t out. */
+static int64_t
+part_extent(const MaskForms *f, const BoundPart *p, const Type *t)
+{
+	int64_t end = 1;
+
+	if (p->dim >= 0)
+		return t->shape[p->dim];
+	for (int d = 0; d < t->rank; d++)
+		end += f->form[p->form].coef[d] * (t->shape[d] - 1);
+	return end;
+}
+
 /* Returns the value of the part in e, computed before o. If e has no such condition, it is a value that
  * leaves no element out. */
 static Val *
 part_value(Op *o, const MaskForms *f, const BoundPart *p, const TileBounds *e, const Type *t)
 {
-	const MaskForm *m = p->dim < 0 ? &f->form[p->form] : NULL;
 	Type cond = type_tile(D_bool, S_reg, t->rank, t->shape);
 	Val *v = NULL;
-	int64_t end = 1;
 
 	if (p->dim >= 0) {
 		v = p->front ? e->from[p->dim] : e->at[p->dim];
@@ -122,21 +135,20 @@ part_value(Op *o, const MaskForms *f, const BoundPart *p, const TileBounds *e, c
 	for (int i = 0; i < e->nmore; i++) {
 		const MaskCond *c = &e->more[i];
 
-		if (p->tile && c->dims == m->dims && (c->tile || f->n == MASK_CONDS)) {
+		if (form_index(f, c) != p->form)
+			continue;
+		if (p->tile) {
 			Val *in[2] = { v, cond_tile(o, c, t) };
 
 			v = v ? op_new(o->parent, o, O_and, o->src, 2, in, 1, &cond)->out[0] : in[1];
-		} else if (!p->tile && !c->tile && c->dims == m->dims &&
-		           !memcmp(c->coef, m->coef, sizeof c->coef)) {
+		} else {
 			v = p->front ? bound_tighter(o, O_max, v, c->lo) : bound_tighter(o, O_min, v, c->hi);
 		}
 	}
 	if (v)
 		return v;
-	for (int d = 0; m && d < t->rank; d++)
-		end += m->coef[d] * (t->shape[d] - 1);
 	if (!p->tile)
-		return ir_const(o->parent, o, p->front ? 0 : end);
+		return ir_const(o->parent, o, p->front ? 0 : part_extent(f, p, t));
 	v = op_new(o->parent, o, O_const, o->src, 0, NULL, 1, &cond)->out[0];
 	IMM_SET(v->def, value, 1);
 	return v;
@@ -175,65 +187,113 @@ part_set(Bounds *b, Op *o, const MaskForms *f, const BoundPart *p, TileBounds *e
 
 /* ---- branches ----------------------------------------------------------------------------------------- */
 
-/* Adds a result to an `if`: `yes` or `no`, by branch. Returns the op that replaces o. */
-static Op *
-if_more(Op *o, Val *yes, Val *no)
+/* Returns the upper end v along dim d of a value of type t, or its extent if no element is past v when `at`
+ * runs. */
+static Val *
+end_or_extent(Bounds *b, Op *at, Val *v, const Type *t, int d)
 {
-	Arena *a = o->parent->kernel->unit->arena;
-	Op *n = op_new(o->parent, o, O_if, o->src, o->nin, o->in, 0, NULL);
+	bool all = val_fact_at(b->k, at, v).lo >= t->shape[d];
 
-	memcpy(n->imm, o->imm, sizeof n->imm);
-	for (int r = 0; r < 2; r++) {
-		Op *y = o->blk[r]->last;
+	if (!all && v->def && v->def->code == O_sub) {
+		Val *start = elt_rhs(v->def);
 
-		n->blk[r] = o->blk[r];
-		n->blk[r]->owner = n;
-		o->blk[r] = NULL;
-		y->in = arena_grow(a, y->in, (size_t)y->nin, (size_t)y->nin + 1, sizeof *y->in);
-		y->in[y->nin++] = r ? no : yes;
+		all = val_fact_at(b->k, at, start).lo >= 0 &&
+		      prove_inside(b->k, at, &start, 1, t->shape[d], elt_lhs(v->def));
 	}
-	op_unlink(o);
-	op_take_results(n, o, yes->type);
-	return n;
+	return all ? ir_const(at->parent, at, t->shape[d]) : v;
+}
+
+/* What bounds e say of elements that part p leaves out: they are zero, or finite. */
+static void
+known_of_part(const TileBounds *e, const MaskForms *f, const BoundPart *p, bool *zero, bool *finite)
+{
+	*zero = *finite = true;
+	if (p->dim >= 0) {
+		if (e->at[p->dim] || e->from[p->dim]) {
+			*zero = e->zero >> p->dim & 1;
+			*finite = e->finite >> p->dim & 1;
+		}
+		return;
+	}
+	for (int i = 0; i < e->nmore; i++)
+		if (form_index(f, &e->more[i]) == p->form) {
+			*zero = *zero && e->more[i].zero;
+			*finite = *finite && e->more[i].finite;
+		}
+}
+
+/* Sets what is known of elements that part p of e leaves out. */
+static void
+set_known(TileBounds *e, const MaskForms *f, const BoundPart *p, bool zero, bool finite)
+{
+	if (p->dim >= 0) {
+		e->zero |= (unsigned)zero << p->dim;
+		e->finite |= (unsigned)finite << p->dim;
+		return;
+	}
+	for (int i = 0; i < e->nmore; i++)
+		if (e->more[i].dims == f->form[p->form].dims) {
+			e->more[i].zero = zero;
+			e->more[i].finite = finite;
+		}
+}
+
+Op *
+bounds_chosen(Bounds *b, Op *o, const TileBounds own[2], const Type *t, TileBounds *e)
+{
+	Op *after = o->next;
+	MaskForms f = { .ends = 0 };
+	BoundPart part[PARTS_MAX];
+	int parts;
+
+	*e = (TileBounds){ .zero = 0 };
+	for (int r = 0; r < 2; r++)
+		forms_of(&f, &own[r], t->rank);
+	parts = parts_of(&f, t->rank, part);
+	for (int p = 0; p < parts; p++) {
+		bool zero[2], finite[2];
+		Val *v[2], *same;
+
+		for (int r = 0; r < 2; r++) {
+			Op *at = o->blk[r]->last;
+
+			v[r] = part_value(at, &f, &part[p], &own[r], t);
+			if (part[p].dim >= 0 && !part[p].front)
+				v[r] = end_or_extent(b, at, v[r], t, part[p].dim);
+			known_of_part(&own[r], &f, &part[p], &zero[r], &finite[r]);
+		}
+		same = part[p].tile ? NULL : val_outside(o->parent, o, v[0], o->blk[0]);
+		if (same) {
+			Val *other = val_outside(o->parent, o, v[1], o->blk[1]);
+
+			same = other && index_equal(o, same, other) ? same : NULL;
+		}
+		if (!same) {
+			o = if_carry(o, v[0], v[1]);
+			same = o->out[o->nout - 1];
+		}
+		if (part[p].dim >= 0 && !part[p].front && val_fact(b->k, same).lo >= t->shape[part[p].dim])
+			continue;
+		part_set(b, after, &f, &part[p], e, t, same);
+		set_known(e, &f, &part[p], zero[0] && zero[1], finite[0] && finite[1]);
+	}
+	return o;
 }
 
 Op *
 bounds_after_if(Bounds *b, Op *o)
 {
-	Op *after = o->next;
 	int n = o->nout;
 
 	for (int i = 0; i < n; i++) {
 		const Type t = o->out[i]->type;
-		TileBounds own[2], e = { .zero = 0 };
-		MaskForms f = { .ends = 0 };
-		BoundPart part[PARTS_MAX];
-		int parts;
+		TileBounds own[2], e;
 
 		if (t.space != S_reg)
 			continue;
-		for (int r = 0; r < 2; r++) {
+		for (int r = 0; r < 2; r++)
 			own[r] = *edge_of(b, o->blk[r]->last->in[i]);
-			forms_of(&f, &own[r], t.rank);
-		}
-		parts = parts_of(&f, t.rank, part);
-		for (int p = 0; p < parts; p++) {
-			Val *v[2], *same;
-
-			for (int r = 0; r < 2; r++)
-				v[r] = part_value(o->blk[r]->last, &f, &part[p], &own[r], &t);
-			same = part[p].tile ? NULL : val_outside(o->parent, o, v[0], o->blk[0]);
-			if (same) {
-				Val *other = val_outside(o->parent, o, v[1], o->blk[1]);
-
-				same = other && index_equal(o, same, other) ? same : NULL;
-			}
-			if (!same) {
-				o = if_more(o, v[0], v[1]);
-				same = o->out[o->nout - 1];
-			}
-			part_set(b, after, &f, &part[p], &e, &t, same);
-		}
+		o = bounds_chosen(b, o, own, &t, &e);
 		edge_set(b, o->out[i], &e);
 	}
 	return o;
@@ -241,66 +301,105 @@ bounds_after_if(Bounds *b, Op *o)
 
 /* ---- loops -------------------------------------------------------------------------------------------- */
 
-/* Returns the forms that preceding runs have found for the carried values of a loop. */
-static MaskForms *
-learned(Bounds *b, const Op *loop)
+/* Returns what preceding runs have found of a loop with n carried values and `tiles` shared tiles that it
+ * writes. */
+static LoopForms *
+learned(Bounds *b, const Op *loop, int n, int tiles)
 {
-	if (loop->id >= b->nlearned) {
-		uint32_t n = loop->id + loop->id / 2 + 64;
+	Arena *a = b->k->unit->arena;
 
-		b->learned = arena_grow(b->k->unit->arena, b->learned, b->nlearned, n, sizeof *b->learned);
-		b->nlearned = n;
+	if (loop->id >= b->nlearned) {
+		uint32_t more = loop->id + loop->id / 2 + 64;
+
+		b->learned = arena_grow(a, b->learned, b->nlearned, more, sizeof *b->learned);
+		b->nlearned = more;
 	}
-	if (!b->learned[loop->id])
-		b->learned[loop->id] = NEWN(b->k->unit->arena, MaskForms, loop->nout + 1);
+	if (!b->learned[loop->id]) {
+		b->learned[loop->id] = NEW(a, LoopForms);
+		b->learned[loop->id]->form = NEWN(a, MaskForms, n + tiles + 1);
+		b->learned[loop->id]->carries = NEWN(a, bool, tiles + 1);
+	}
 	return b->learned[loop->id];
 }
 
-Op *
-bounds_into_loop(Bounds *b, Op *o, CarriedBounds *c)
+/* Has item i of the loop, a carried value or behind these a shared tile, bounds that the loop carries? */
+static bool
+is_item(const Op *o, const CarriedBounds *c, int i)
 {
-	int n = o->nout;
+	return i < c->n ? for_init(o, i)->type.space == S_reg : c->learned->carries[i - c->n];
+}
 
-	c->forms = n ? learned(b, o) : NULL;
-	c->n = n;
-	c->part = NEWN(b->k->unit->arena, int, n + 1);
-	for (int i = 0; i < n; i++) {
-		const Type t = for_init(o, i)->type;
+static const Type *
+item_type(const Op *o, const CarriedBounds *c, int i)
+{
+	return i < c->n ? &for_init(o, i)->type : &c->tiles->root[i - c->n]->type;
+}
+
+/* Returns the bounds of item i before the loop. */
+static const TileBounds *
+item_before(const Bounds *b, const Op *o, const CarriedBounds *c, int i)
+{
+	return i < c->n ? edge_of(b, for_init(o, i)) : c->tiles->was[0][i - c->n].edge;
+}
+
+/* Returns the bounds of item i at the end of the body. */
+static TileBounds
+item_next(const Bounds *b, const Op *o, const CarriedBounds *c, int i)
+{
+	return i < c->n ? *edge_of(b, o->blk[0]->last->in[i]) : *c->tiles->was[1][i - c->n].edge;
+}
+
+Op *
+bounds_into_loop(Bounds *b, Op *o, CarriedBounds *c, const SharedStates *tiles)
+{
+	c->n = o->nout;
+	c->items = c->n + tiles->n;
+	c->tiles = tiles;
+	c->learned = c->items ? learned(b, o, c->n, tiles->n) : NULL;
+	c->part = NEWN(b->k->unit->arena, int, c->items + 1);
+	for (int i = 0; i < c->items; i++) {
+		const Type t = *item_type(o, c, i);
 		TileBounds init, e = { .zero = 0 };
 		BoundPart part[PARTS_MAX];
+		MaskForms *f;
 		int parts;
 
 		c->part[i] = o->nout;
-		if (t.space != S_reg)
+		if (!is_item(o, c, i))
 			continue;
-		init = *edge_of(b, for_init(o, i));
-		forms_of(&c->forms[i], &init, t.rank);
-		if (!forms_some(&c->forms[i]))
-			continue;
-		parts = parts_of(&c->forms[i], t.rank, part);
+		f = &c->learned->form[i];
+		init = *item_before(b, o, c, i);
+		forms_of(f, &init, t.rank);
+		parts = parts_of(f, t.rank, part);
 		for (int p = 0; p < parts; p++) {
 			Block *body = o->blk[0];
-			Val *v = part_value(o, &c->forms[i], &part[p], &init, &t);
+			Val *v = part_value(o, f, &part[p], &init, &t);
 
 			o = loop_carry(o, v);
-			part_set(b, body->first, &c->forms[i], &part[p], &e, &t, body->arg[body->narg - 1]);
+			part_set(b, body->first, f, &part[p], &e, &t, body->arg[body->narg - 1]);
 		}
-		edge_set(b, o->blk[0]->arg[1 + i], &e);
+		if (i >= c->n)
+			shared_carried(b, tiles->root[i - c->n], &e);
+		else if (parts)
+			edge_set(b, o->blk[0]->arg[1 + i], &e);
 	}
 	return o;
 }
 
-/* Is v, computed from a carried x that is initially 0, zero out of bounds of e along d whenever x is? */
+enum { ZERO_STEPS = 200 };
+
+/* Is v, computed from a carried x that is initially 0, zero out of bounds of e along d whenever x is? Returns false
+ * if unknown after *left steps. */
 static bool
-stays_zero(const Bounds *b, const Val *v, const Val *x, const TileBounds *e, int d)
+stays_zero(const Bounds *b, const Val *v, const Val *x, const TileBounds *e, int d, int *left)
 {
 	const TileBounds *own = edge_of(b, v);
 	const Op *o = v->def;
 
 	if (v == x || (own->at[d] == e->at[d] && own->from[d] == e->from[d] && own->zero >> d & 1))
 		return true;
-	return o && (o->code == O_add || o->code == O_sub) && stays_zero(b, elt_lhs(o), x, e, d) &&
-	       stays_zero(b, elt_rhs(o), x, e, d);
+	return o && (o->code == O_add || o->code == O_sub) && --*left > 0 &&
+	       stays_zero(b, elt_lhs(o), x, e, d, left) && stays_zero(b, elt_rhs(o), x, e, d, left);
 }
 
 static bool
@@ -328,14 +427,19 @@ typedef struct EndLeaves {
 	Val *value[8]; /* computed in the iteration */
 	int n;
 	bool *carried; /* by carried value: it is one of the ends */
-	bool many;     /* more values than fit */
+	bool many;     /* more values than fit, or a chain too long */
+	int steps;
 } EndLeaves;
+
+enum { LEAVES_STEPS = 200 };
 
 /* Adds the leaves of v, a chain of min or max (`code`), to l. */
 static void
 leaves_of(EndLeaves *l, Val *v, OpCode code, const Block *body)
 {
-	if (!v->def && v->block == body && v->index > 0) {
+	if (l->many || l->steps++ > LEAVES_STEPS)
+		l->many = true;
+	else if (!v->def && v->block == body && v->index > 0) {
 		l->carried[v->index - 1] = true;
 	} else if (v->def && v->def->code == code) {
 		leaves_of(l, elt_lhs(v->def), code, body);
@@ -347,15 +451,16 @@ leaves_of(EndLeaves *l, Val *v, OpCode code, const Block *body)
 	}
 }
 
-/* Are the carried ends among the leaves of end `at` never tighter than its own values, in any number of
- * iterations? */
+/* Are the carried ends among the leaves of end `at`, of elements from 0 to extent, never tighter than its own
+ * values, in any number of iterations? */
 static bool
-carries_nothing(const Op *loop, const EndLeaves *own, int at, OpCode code)
+carries_nothing(const Op *loop, const EndLeaves *own, int at, OpCode code, int64_t extent)
 {
 	Block *body = loop->blk[0];
 	Arena *a = body->kernel->unit->arena;
 	EndLeaves all = { .carried = NEWN(a, bool, loop->nout + 1) };
 	bool *done = NEWN(a, bool, loop->nout + 1), more = true;
+	int64_t first;
 
 	memcpy(all.carried, own->carried, (size_t)loop->nout);
 	while (more) {
@@ -363,8 +468,9 @@ carries_nothing(const Op *loop, const EndLeaves *own, int at, OpCode code)
 		for (int j = 0; j < loop->nout; j++) {
 			if (!all.carried[j] || done[j])
 				continue;
-			if (j != at && !val_is_const(for_init(loop, j), NULL)) /* constants leave none out */
-				return false;
+			if (j != at && (!val_is_const(for_init(loop, j), &first) ||
+			                (code == O_min ? first < extent : first > 0)))
+				return false; /* it leaves elements out at first */
 			done[j] = more = true;
 			leaves_of(&all, body->last->in[j], code, body);
 		}
@@ -382,9 +488,9 @@ carries_nothing(const Op *loop, const EndLeaves *own, int at, OpCode code)
 
 /* Returns carried end `at` recomputed after the loop if it is the same in all iterations, tightened by the
  * initial end if that is among its leaves. Returns NULL if it differs. `code`: O_min for ends, O_max for
- * fronts. */
+ * fronts. extent: of the dim, or of the form's values. */
 static Val *
-same_in_all(Op *loop, Op *after, int at, OpCode code)
+same_in_all(Op *loop, Op *after, int at, OpCode code, int64_t extent)
 {
 	Block *body = loop->blk[0];
 	EndLeaves own = { .carried = NEWN(body->kernel->unit->arena, bool, loop->nout + 1) };
@@ -393,7 +499,7 @@ same_in_all(Op *loop, Op *after, int at, OpCode code)
 	if (body->last->in[at] == body->arg[1 + at])
 		return first;
 	leaves_of(&own, body->last->in[at], code, body);
-	if (own.many || !own.n || !carries_nothing(loop, &own, at, code))
+	if (own.many || !own.n || !carries_nothing(loop, &own, at, code, extent))
 		return NULL;
 	for (int i = 0; i < own.n; i++) {
 		Val *v = val_outside(loop->parent, after, own.value[i], body);
@@ -443,72 +549,92 @@ carry_next(Bounds *b, Op *o, CarriedBounds *c)
 	Op *yield = o->blk[0]->last;
 	bool grew = false;
 
-	for (int i = 0; i < c->n; i++) {
-		const Type t = o->out[i]->type;
-		MaskForms now, *f = &c->forms[i];
+	for (int i = 0; i < c->items; i++) {
+		const Type t = *item_type(o, c, i);
+		MaskForms now, *f;
 		BoundPart part[PARTS_MAX];
-		const TileBounds own = *edge_of(b, yield->in[i]);
+		TileBounds own;
 		int parts;
 
-		if (t.space != S_reg)
+		if (!is_item(o, c, i))
 			continue;
+		f = &c->learned->form[i];
+		own = item_next(b, o, c, i);
 		parts = parts_of(f, t.rank, part);
 		for (int p = 0; p < parts; p++)
 			loop_carry_next(o, part_value(yield, f, &part[p], &own, &t));
 		now = *f;
 		forms_of(&now, &own, t.rank);
-		forms_of(&now, edge_of(b, for_init(o, i)), t.rank);
+		forms_of(&now, item_before(b, o, c, i), t.rank);
 		grew = grew || forms_size(&now) > forms_size(f);
 		*f = now;
 	}
 	return grew;
 }
 
+/* Sets *e to the bounds of item i after the loop. `grew`: the run is discarded. */
+static void
+item_after(Bounds *b, Op *o, const CarriedBounds *c, int i, bool grew, TileBounds *e)
+{
+	const Type t = *item_type(o, c, i);
+	const MaskForms *f = &c->learned->form[i];
+	Op *yield = o->blk[0]->last, *after = o->next;
+	BoundPart part[PARTS_MAX];
+	unsigned varying = 0; /* bit d: an end along d differs between iterations */
+	TileBounds own;
+	int parts;
+
+	*e = (TileBounds){ .zero = 0 };
+	if (grew) { /* only the forms of later loops count */
+		bounds_of_forms(b, after, f, &t, e);
+		return;
+	}
+	parts = parts_of(f, t.rank, part);
+	for (int p = 0; p < parts; p++) {
+		int at = c->part[i] + p;
+		Val *same = NULL;
+
+		if (!part[p].tile && !loop_ends_early(o))
+			same = same_in_all(o, after, at, part[p].front ? O_max : O_min,
+			                   part_extent(f, &part[p], &t));
+		if (part[p].dim >= 0)
+			varying |= (unsigned)!same << part[p].dim;
+		part_set(b, after, f, &part[p], e, &t,
+		         same ? after_iterations(b, o, after, same, for_init(o, at)) : o->out[at]);
+	}
+	own = item_next(b, o, c, i);
+	for (int d = 0; d < t.rank && i < c->n; d++) {
+		TileBounds each = { .zero = 0 };
+		int left = ZERO_STEPS;
+
+		each.at[d] = without_carried(own.at[d], o->blk[0]);
+		each.from[d] = without_carried(own.from[d], o->blk[0]);
+		if (!(varying >> d & 1) && starts_zero(for_init(o, i)) &&
+		    stays_zero(b, yield->in[i], o->blk[0]->arg[1 + i], &each, d, &left))
+			e->zero |= 1u << d;
+	}
+	e->finite = e->zero;
+}
+
 void
 bounds_after_loop(Bounds *b, Op *o, CarriedBounds *c)
 {
-	Op *yield = o->blk[0]->last, *after = o->next;
 	bool grew = carry_next(b, o, c);
 
 	b->grew = b->grew || grew;
-	for (int i = 0; i < c->n; i++) {
-		const Type t = o->out[i]->type;
-		TileBounds own, e = { .zero = 0 };
-		const MaskForms *f = &c->forms[i];
-		BoundPart part[PARTS_MAX];
-		int parts;
-		unsigned varying = 0; /* bit d: an end along d differs between iterations */
+	for (int i = 0; i < c->items; i++) {
+		TileBounds e;
 
-		if (t.space != S_reg)
+		if (!is_item(o, c, i))
 			continue;
-		if (grew) { /* the run is discarded: only the forms of later loops count */
-			bounds_of_forms(b, after, f, &t, &e);
-			edge_set(b, o->out[i], &e);
-			continue;
-		}
-		own = *edge_of(b, yield->in[i]);
-		parts = parts_of(f, t.rank, part);
-		for (int p = 0; p < parts; p++) {
-			int at = c->part[i] + p;
-			Val *same = NULL;
-
-			if (!part[p].tile && !loop_ends_early(o))
-				same = same_in_all(o, after, at, part[p].front ? O_max : O_min);
-			if (part[p].dim >= 0)
-				varying |= (unsigned)!same << part[p].dim;
-			part_set(b, after, f, &part[p], &e, &t,
-			         same ? after_iterations(b, o, after, same, for_init(o, at)) : o->out[at]);
-		}
-		for (int d = 0; d < t.rank; d++) {
-			TileBounds each = { .zero = 0 };
-
-			each.at[d] = without_carried(own.at[d], o->blk[0]);
-			each.from[d] = without_carried(own.from[d], o->blk[0]);
-			if (!(varying >> d & 1) && starts_zero(for_init(o, i)) &&
-			    stays_zero(b, yield->in[i], o->blk[0]->arg[1 + i], &each, d))
-				e.zero |= 1u << d;
-		}
-		e.finite = e.zero;
-		edge_set(b, o->out[i], &e);
+		item_after(b, o, c, i, grew, &e);
+		edge_set(b, i < c->n ? o->out[i] : c->tiles->root[i - c->n], &e);
 	}
+}
+
+void
+bounds_carry_tile(Bounds *b, const CarriedBounds *c, int tile)
+{
+	c->learned->carries[tile] = true;
+	b->grew = true;
 }

@@ -182,7 +182,7 @@ cond_mask(Bounds *b, Op *o, Val *x, const MaskCond *c, double f, int64_t i)
 Val *
 mask_all(Bounds *b, Op *o, Val *x, const TileBounds *e, double f, int64_t i)
 {
-	bool zero = !(fabs(f) > 0) && i == 0; /* which some out-of-bounds elements are already */
+	bool zero = !(fabs(f) > 0) && !isnan(f) && !signbit(f) && i == 0; /* which some out-of-bounds elements are already */
 
 	TileBounds left = *e;
 	MaskCond c = { .dims = 0 };
@@ -360,6 +360,10 @@ bound_at_most(const Op *o, const Val *x, const Val *y)
 
 	if (index_equal(o, x, y) || is_rounded_up(o, x, y))
 		return true;
+	for (int i = 0; i < 2; i++) /* min(x, y) <= y, x <= max(x, y) */
+		if ((a && a->code == O_min && index_equal(o, a->in[i], y)) ||
+		    (b && b->code == O_max && index_equal(o, x, b->in[i])))
+			return true;
 	return a && b && a->code == O_sub && b->code == O_sub && index_equal(o, elt_rhs(a), elt_rhs(b)) &&
 	       bound_at_most(o, elt_lhs(a), elt_lhs(b));
 }

@@ -52,6 +52,8 @@ edge_lookup(Bounds *b, Op *o)
 				cond_add(b, o, &e, t, cond_placed(o, &c, x, t, 0));
 		}
 	}
+	if (o->code == O_lookup && bounds_known(&table))
+		o->in[IN_lookup_table] = mask_all(b, o, lookup_table(o), &table, 0, 0);
 	edge_set(b, o->out[0], &e);
 }
 

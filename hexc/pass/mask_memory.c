@@ -38,13 +38,24 @@ edge_store(Bounds *b, Op *o)
 		shared_found(b, view_root(access_found(o)));
 	}
 	if (global || IMM(o, update)) {
+		bool bounded = global && memory_is_bounded(store_dest(o));
+
+		if (bounded) { /* the target ends where it says, like a value that ends there */
+			TileBounds target = edges_of_memory(b, o, store_dest(o));
+
+			add_bounds(b, o, &e, &target, t);
+		}
 		if (bounds_known(&e))
 			VEC_PUSH(b->k->unit->arena, b->store, b->nstore, b->store_cap,
-			         ((MaskedStore){ o, e }));
+			         ((MaskedStore){ o, e, bounded }));
 		return;
 	}
 	if (shared_written(b, o, store_dest(o), &e))
 		return;
+	if (IMM(o, all_exist) && bounds_known(&e))
+		bounds_error(b, o,
+		           "several elements at a run-time position of a register tile are assigned, some of which are "
+		           "out of bounds; assign `fill(x, 0)`");
 	o->in[IN_store_value] = mask_all(b, o, store_value(o), &e, 0, 0);
 	shared_all_exist(b, o, view_root(store_dest(o)));
 }
@@ -55,15 +66,53 @@ edge_copy(Bounds *b, Op *o)
 {
 	TileBounds e = { .zero = 0 };
 
+	if ((copy_dest(o)->type.space != S_shared && memory_is_bounded(copy_dest(o))) ||
+	    ((IMM(o, async) || IMM(o, filled)) && memory_is_bounded(copy_source(o))))
+		bounds_error(b, o,
+		             "an asynchronous copy does not support slices with bounds of their own");
 	if (copy_dest(o)->type.space != S_shared) {
 		e = edges_of_memory(b, o, copy_source(o));
-		copy_leaves_out(b, o, &e);
+		if (bounds_known(&e))
+			VEC_PUSH(b->k->unit->arena, b->store, b->nstore, b->store_cap,
+			         ((MaskedStore){ o, e, false }));
 		return;
 	}
 	if (!IMM(o, async) && !IMM(o, filled))
 		e = edges_of_memory(b, o, copy_source(o));
 	if (!shared_written(b, o, copy_dest(o), &e))
 		shared_all_exist(b, o, view_root(copy_dest(o)));
+}
+
+/* Makes a scalar read from a view with bounds of its own 0 outside of these. */
+static void
+bounded_scalar(Bounds *b, Op *o)
+{
+	const Op *view = load_source(o)->def;
+	Type t = o->out[0]->type;
+	Val *in[3] = { NULL, o->out[0], NULL }, *all = NULL;
+	Op *at = o->next;
+
+	for (int d = 0; d < view_source(view)->type.rank; d++) {
+		Val *start = view_start(view, d), *bound[2] = { view_from(view, d), view_below(view, d) };
+
+		for (int i = 0; i < 2; i++) {
+			Val *x = !bound[i] ? NULL
+			         : i == 0  ? ir_bin(at->parent, at, O_le, bound[0], start)
+			                   : ir_bin(at->parent, at, O_lt, start, bound[1]);
+
+			all = x && all ? ir_bin(at->parent, at, O_and, all, x) : x ? x : all;
+		}
+	}
+	if (!all)
+		return;
+	in[0] = all;
+	in[2] = op_new(at->parent, at, O_const, o->src, 0, NULL, 1, &t)->out[0];
+	if (dtype_is_float(t.dtype))
+		in[2]->def->fimm = num_outside(t.dtype);
+	in[0] = op_new(at->parent, at, O_select, o->src, 3, in, 1, &t)->out[0];
+	in[0]->name = o->out[0]->name;
+	replace_after(b, o->out[0], in[0]);
+	b->changed = true;
 }
 
 void
@@ -74,6 +123,8 @@ edge_load(Bounds *b, Op *o)
 	if (o->out[0]->type.space != S_reg) {
 		if (load_source(o)->type.space == S_shared)
 			zeros_in_memory(b, o, view_root(load_source(o)));
+		else if (memory_is_bounded(load_source(o)))
+			bounded_scalar(b, o);
 		return; /* a scalar exists: out of bounds it is 0 */
 	}
 	e = edges_of_memory(b, o, load_source(o));

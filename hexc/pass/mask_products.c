@@ -39,6 +39,14 @@ without(Bounds *b, Op *o, Val *x, const MaskCond *c)
 	return cond_mask(b, o, x, c, 0, 0);
 }
 
+/* Does a reduction along d leave out elements that do not satisfy c? Else c leaves out whole lines, and holds for the
+ * result. */
+static bool
+leaves_out_along(const MaskCond *c, int d)
+{
+	return c->dims >> d & 1 && (cond_varies(c, d) || c->dims == 1u << d);
+}
+
 void
 edge_reduce(Bounds *b, Op *o)
 {
@@ -49,7 +57,7 @@ edge_reduce(Bounds *b, Op *o)
 	Val *bound = e.at[d], *from = e.from[d];
 
 	for (int i = 0; i < e.nmore; i++)
-		if (e.more[i].dims >> d & 1 && cond_varies(&e.more[i], d) &&
+		if (leaves_out_along(&e.more[i], d) &&
 		    !(e.more[i].zero && o->code == O_reduce_sum))
 			o->in[IN_op_source] = without(b, o, op_source(o), &e.more[i]);
 	if ((bound || from) && o->code == O_reduce_max)
@@ -135,9 +143,7 @@ dot_conditions(Bounds *b, Op *o, int side, const TileBounds *own, const TileBoun
 	for (int i = 0; i < own->nmore; i++) {
 		const MaskCond *c = &own->more[i];
 
-		if (!(c->dims >> k & 1))
-			continue;
-		if (!cond_varies(c, k))
+		if (!leaves_out_along(c, k))
 			continue;
 		if (!c->zero)
 			o->in[side] = cond_mask(b, o, o->in[side], c, 0, 0);
@@ -168,13 +174,44 @@ dot_conditions(Bounds *b, Op *o, int side, const TileBounds *own, const TileBoun
 	}
 }
 
+/* Returns the tighter of two ends or fronts along a dim with this extent. */
+static Val *
+tighter_along(Bounds *b, Op *o, Val *x, Val *y, bool front, int64_t extent)
+{
+	if (x && y && bound_implies(b, o, x, y, front, extent))
+		return x;
+	if (x && y && bound_implies(b, o, y, x, front, extent))
+		return y;
+	return bound_tighter(o, front ? O_max : O_min, x, y);
+}
+
+/* The accumulator's conditions hold for the result, in which nothing is known of elements out of bounds. */
+static void
+accumulator_conditions(Bounds *b, Op *o, const TileBounds *acc, TileBounds *e)
+{
+	const Type *t = &o->out[0]->type;
+
+	for (int d = 0; d < t->rank; d++) {
+		e->at[d] = bound_tighter(o, O_min, e->at[d], acc->at[d]);
+		e->from[d] = bound_tighter(o, O_max, e->from[d], acc->from[d]);
+	}
+	for (int i = 0; i < acc->nmore; i++) {
+		MaskCond c = acc->more[i];
+
+		c.zero = c.finite = false;
+		cond_add(b, o, e, t, c);
+	}
+}
+
 void
 edge_dot(Bounds *b, Op *o)
 {
 	TileBounds ea = *edge_of(b, mma_a(o)), eb = *edge_of(b, mma_b(o)), e = { .zero = 0 };
 	int m = dot_batch(o), n = m + 1;
-	Val *own[2] = { ea.at[n], eb.at[m] }, *k = bound_tighter(o, O_min, own[0], own[1]);
-	Val *first[2] = { ea.from[n], eb.from[m] }, *from = bound_tighter(o, O_max, first[0], first[1]);
+	int64_t extent = mma_a(o)->type.shape[n];
+	Val *own[2] = { ea.at[n], eb.at[m] }, *k = tighter_along(b, o, own[0], own[1], false, extent);
+	Val *first[2] = { ea.from[n], eb.from[m] };
+	Val *from = tighter_along(b, o, first[0], first[1], true, extent);
 	bool zero[2], flt = dtype_is_float(mma_a(o)->type.dtype);
 
 	for (int i = 0; i < 2; i++)
@@ -203,6 +240,8 @@ edge_dot(Bounds *b, Op *o)
 	e.at[n] = bound_tighter(o, O_min, e.at[n], eb.at[n]);
 	e.from[m] = bound_tighter(o, O_max, e.from[m], ea.from[m]);
 	e.from[n] = bound_tighter(o, O_max, e.from[n], eb.from[n]);
+	if (mma_acc(o))
+		accumulator_conditions(b, o, edge_of(b, mma_acc(o)), &e);
 	edge_set(b, o->out[0], &e);
 }
 
@@ -227,10 +266,15 @@ edge_sparse_expand(Bounds *b, Op *o)
 
 	if (end && sparse_of(&sparse_values(o)->type, &sparse_positions(o)->type, d, &s) &&
 	    (val_fact(b->k, end).mult % s.npos || (from && val_fact(b->k, from).mult % s.npos)))
-		diag_error(b->k->unit->diag, o->src,
-		           "the positions may end within a group of %d; `assume` that their last dimension "
-		           "is a multiple of %d",
-		           s.npos, s.npos);
+		bounds_error(b, o, arena_printf(b->k->unit->arena,
+		                                "the positions may end within a group of %d; `assume` that their last "
+		                                "dimension is a multiple of %d",
+		                                s.npos, s.npos));
+	for (int i = 0; i < edge_of(b, sparse_values(o))->nmore; i++)
+		if (edge_of(b, sparse_values(o))->more[i].dims >> d & 1)
+			bounds_error(b, o,
+			             "which of the sparse values are out of bounds is not one range along their last "
+			             "dimension; use `fill(x, 0)` of the values");
 	own = edge_of(b, sparse_values(o))->at[d];
 	first = edge_of(b, sparse_values(o))->from[d];
 	if (own && !(edge_of(b, sparse_values(o))->zero >> d & 1))

@@ -94,7 +94,7 @@ lines_forms(Bounds *b, Op *o, const MaskCond *c, int n, int d, const TileBounds 
 	for (int i = 0; i <= n; i++) {
 		MaskCond line = i < n ? c[i] : one;
 
-		if (i < n ? cond_varies(&c[i], d) : !some)
+		if (i < n ? cond_varies(&c[i], d) || c[i].dims == 1u << d : !some)
 			continue;
 		line.dims = dims & ~(1u << d);
 		cond_add(b, o, r, &t, line);

@@ -2,6 +2,7 @@
  * and branches. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/pass/mask_bounds.h"
+#include "hexc/pass/mask_tiles.h"
 #include <string.h>
 
 /* The result is valid until the next call. */
@@ -29,19 +30,37 @@ check_read(Bounds *b, Op *o, const Val *root)
 {
 	SharedTile *s = is_shared(root) ? shared_of(b, root) : NULL;
 
-	if (s && s->entered && !s->read)
-		s->read = o;
 	if (!s || !s->unknown)
 		return true;
-	diag_error(b->k->unit->diag, o->src,
-	           "which elements of the shared tile are out of bounds depends on the iteration or branch that "
-	           "stored them last; store `fill(x, 0)` to the tile");
+	bounds_error(b, o,
+	             "which elements of the shared tile are out of bounds depends on the role that stored them last; "
+	             "store `fill(x, 0)` to the tile");
 	s->unknown = false; /* one report */
 	return false;
 }
 
+enum { PICK_MAX = 16 };
+
+/* Reduces the condition's tile to its element `at`, a run-time index, along its dim i. */
+static void
+pick_from_tile(Op *o, MaskCond *c, int i, Val *at)
+{
+	MaskCond all = *c;
+	Val *any = NULL;
+
+	for (int64_t k = 0; k < all.tile->type.shape[i]; k++) {
+		Val *here, *is = ir_bin(o->parent, o, O_eq, at, ir_const(o->parent, o, k));
+
+		*c = all;
+		cond_slice_tile(o, c, i, k, 0);
+		here = mask_op2(o, O_and, mask_splat(o, is, c->tile->type), c->tile, c->tile->type);
+		any = any ? mask_op2(o, O_or, any, here, here->type) : here;
+	}
+	c->tile = any;
+}
+
 /* Sets the tile of `to` to the part of c's tile that a view takes of its source. Returns false if the view
- * gathers, is strided or starts at a run-time position. */
+ * gathers, is strided or starts at a run-time position, except for a single index into a short dim. */
 static bool
 tile_of_view(Op *o, const Op *view, const MaskCond *c, MaskCond *to)
 {
@@ -51,9 +70,14 @@ tile_of_view(Op *o, const Op *view, const MaskCond *c, MaskCond *to)
 		int d = r.axis[i];
 		int64_t at;
 
-		if (view_gathers(view, d) || !val_is_const(view_start(view, d), &at) ||
-		    view_step(view, d) != 1)
+		if (view_gathers(view, d) || view_step(view, d) != 1)
 			return false;
+		if (!val_is_const(view_start(view, d), &at)) {
+			if (view_result_dim(view, d) >= 0 || r.tile->type.shape[i] > PICK_MAX)
+				return false;
+			pick_from_tile(o, &r, i, view_start(view, d));
+			continue;
+		}
 		cond_slice_tile(o, &r, i, at, view_result_dim(view, d) < 0 ? 0 : view_span(view, d));
 	}
 	to->tile = r.tile;
@@ -76,9 +100,9 @@ zero_in_memory(Bounds *b, const Op *o, const Val *root, const MaskCond *c)
 	if (by)
 		by->in[IN_store_value] = cond_mask(b, by, store_value(by), c, 0, 0);
 	else
-		diag_error(b->k->unit->diag, o->src,
-		           "missing elements of the shared tile are 0 here, but it was stored in parts; store "
-		           "`fill(x, 0)` to the parts");
+		bounds_error(b, o,
+		             "missing elements of the shared tile are 0 here, but it was stored in parts; store "
+		             "`fill(x, 0)` to the parts");
 }
 
 void
@@ -115,6 +139,8 @@ cond_of_view(Bounds *b, Op *o, const Op *view, MaskCond c, MaskCond *to)
 		if (c.dims >> d & 1 && view_gathers(view, d)) {
 			if (is_shared(view_source(view)))
 				zero_in_memory(b, o, view_source(view), &c);
+			else
+				zeros_in_memory(b, o, view_root(view_source(view)));
 			return false;
 		}
 	for (int d = 0; d < x->rank; d++) {
@@ -132,9 +158,9 @@ cond_of_view(Bounds *b, Op *o, const Op *view, MaskCond c, MaskCond *to)
 			to->coef[r] = c.coef[d] * view_step(view, d);
 	}
 	if (c.tile && !tile_of_view(o, view, &c, to))
-		diag_error(b->k->unit->diag, o->src,
-		           "which elements of the shared tile are out of bounds is known for parts at "
-		           "compile-time positions only; store `fill(x, 0)` to the tile");
+		bounds_error(b, o,
+		             "which elements of the shared tile are out of bounds is known for parts at "
+		             "compile-time positions only; store `fill(x, 0)` to the tile");
 	to->lo = c.lo;
 	to->hi = c.hi;
 	return true;
@@ -204,6 +230,63 @@ of_root(Bounds *b, Op *o, const TileBounds *e, const Op *view, const Type *part)
 	return r;
 }
 
+/* Sets *whole to bounds of the tile whose part of type `part` at `at` has bounds own, and whose other elements were
+ * never written. The conditions name the dims that the part cuts. Returns false for bool tiles along these. */
+static bool
+bounds_extended(Bounds *b, Op *o, const TileBounds *own, const int64_t *at, const Type *part, const Type *root,
+                TileBounds *whole)
+{
+	unsigned cut = 0;
+
+	*whole = (TileBounds){ .zero = ~0u, .finite = ~0u };
+	for (int d = 0; d < root->rank; d++)
+		cut |= (unsigned)(part->shape[d] != root->shape[d]) << d;
+	for (int i = 0; i < root->rank + own->nmore; i++) {
+		MaskCond c = i < root->rank ? cond_of_range(own, i) : own->more[i - root->rank];
+		int64_t by = 0;
+
+		if (!c.tile && !c.lo && !c.hi)
+			continue;
+		for (int j = 0; c.tile && j < c.tile->type.rank; j++)
+			if (cut >> c.axis[j] & 1)
+				return false;
+		for (int d = 0; d < root->rank && !c.tile; d++)
+			by += c.coef[d] * at[d];
+		if (by && c.lo)
+			c.lo = ir_bin(o->parent, o, O_add, c.lo, ir_const(o->parent, o, by));
+		if (by && c.hi)
+			c.hi = ir_bin(o->parent, o, O_add, c.hi, ir_const(o->parent, o, by));
+		c.dims |= cut;
+		cond_add(b, o, whole, root, c);
+	}
+	return true;
+}
+
+/* Keeps of what e knows of missing elements only what `part` knows too. */
+static TileBounds
+known_of_both(const TileBounds *e, const TileBounds *part)
+{
+	TileBounds r = *e;
+	bool zero = true, finite = true;
+
+	for (int d = 0; d < DIM_MAX; d++)
+		if (part->at[d] || part->from[d]) {
+			zero = zero && part->zero >> d & 1;
+			finite = finite && part->finite >> d & 1;
+		}
+	for (int i = 0; i < part->nmore; i++) {
+		zero = zero && part->more[i].zero;
+		finite = finite && part->more[i].finite;
+	}
+	r.zero = zero ? r.zero : 0;
+	r.finite = finite ? r.finite : 0;
+	for (int i = 0; i < r.nmore; i++) {
+		r.more[i].zero = r.more[i].zero && zero;
+		r.more[i].finite = r.more[i].finite && finite;
+	}
+	return r;
+}
+
 /* Is v the tile, or a view of all of it? */
 static bool
 is_whole(const Val *v, const Val *root)
@@ -230,13 +313,16 @@ shared_written(Bounds *b, Op *o, Val *v, const TileBounds *e)
 	Type part = root->type;
 	TileBounds now, own;
 	SharedTile *s;
+	bool first;
 
 	if (!is_shared(root))
 		return true;
 	s = shared_of(b, root);
+	first = !s->written;
+	s->written = true;
 	if (is_whole(v, root)) {
 		s->writer = o->code == O_store ? o : NULL;
-		s->unknown = s->entered = false;
+		s->unknown = false;
 		edge_set(b, root, e);
 		return true;
 	}
@@ -253,7 +339,14 @@ shared_written(Bounds *b, Op *o, Val *v, const TileBounds *e)
 		part.shape[d] = view_span(view, d);
 	}
 	own = of_root(b, o, e, view, &part);
-	now = bounds_replaced(b, o, edge_of(b, root), &own, at, &part, &root->type);
+	if (!first || !bounds_extended(b, o, &own, at, &part, &root->type, &now)) {
+		TileBounds old = bounds_of_view(b, o, view, edge_of(b, root)), both;
+
+		if (bounds_same(o, &old, e, v->type.rank, &both))
+			now = known_of_both(edge_of(b, root), e);
+		else
+			now = bounds_replaced(b, o, edge_of(b, root), &own, at, &part, &root->type);
+	}
 	edge_set(b, root, &now);
 	s->writer = NULL;
 	return true;
@@ -309,12 +402,15 @@ shared_enter(Bounds *b, const Op *o, SharedStates *s)
 	if (!s->n)
 		return;
 	save(b, s, 0);
-	for (int i = 0; i < s->n && o->code == O_for; i++) {
-		SharedTile *t = shared_of(b, s->root[i]);
+	for (int i = 0; i < s->n && o->code == O_for; i++)
+		shared_of(b, s->root[i])->written = true;
+}
 
-		t->entered = true;
-		t->read = NULL;
-	}
+void
+shared_carried(Bounds *b, Val *root, const TileBounds *e)
+{
+	shared_of(b, root)->writer = NULL;
+	edge_set(b, root, e);
 }
 
 void
@@ -324,10 +420,7 @@ shared_next(Bounds *b, SharedStates *s, int r)
 		return;
 	save(b, s, 1 + r);
 	for (int i = 0; i < s->n && r == 0; i++) {
-		Op *read = shared_of(b, s->root[i])->read;
-
 		*shared_of(b, s->root[i]) = s->was[0][i].tile;
-		shared_of(b, s->root[i])->read = read;
 		edge_set(b, s->root[i], s->was[0][i].edge);
 	}
 }
@@ -352,35 +445,47 @@ is_as_before(const Op *o, const SharedStates *s, int i, int r)
 	return true;
 }
 
-void
-shared_leave(Bounds *b, const Op *o, SharedStates *s)
+/* Sets the state of tile i after the op. */
+static Op *
+leave_tile(Bounds *b, Op *o, SharedStates *s, int i, int blocks, const CarriedBounds *c)
+{
+	static const TileBounds none;
+	SharedTile now = s->was[0][i].tile;
+	bool same = true;
+
+	for (int r = 0; r < blocks; r++) {
+		same = same && is_as_before(o, s, i, r);
+		now.written = now.written || s->was[1 + r][i].tile.written;
+		now.found = now.found && s->was[1 + r][i].tile.found;
+		now.unknown = now.unknown || s->was[1 + r][i].tile.unknown;
+		if (s->was[1 + r][i].tile.writer != now.writer)
+			now.writer = NULL;
+	}
+	if (o->code == O_for && c->learned->carries[i]) {
+		now.writer = NULL; /* bounds_after_loop has set the bounds */
+	} else if (o->code == O_for) {
+		if (!same)
+			bounds_carry_tile(b, c, i);
+		edge_set(b, s->root[i], s->was[0][i].edge);
+	} else if (!same && o->code == O_if && !now.unknown) {
+		TileBounds own[2] = { *s->was[1][i].edge, *s->was[2][i].edge }, e;
+
+		o = bounds_chosen(b, o, own, &s->root[i]->type, &e);
+		edge_set(b, s->root[i], &e);
+	} else {
+		now.unknown = now.unknown || !same;
+		edge_set(b, s->root[i], same ? s->was[0][i].edge : &none);
+	}
+	*shared_of(b, s->root[i]) = now;
+	return o;
+}
+
+Op *
+shared_leave(Bounds *b, Op *o, SharedStates *s, const CarriedBounds *c)
 {
 	int blocks = !o->blk[0] ? 0 : o->blk[1] ? 2 : 1;
 
-	for (int i = 0; i < s->n; i++) {
-		static const TileBounds none;
-		SharedTile now = s->was[0][i].tile, *t = shared_of(b, s->root[i]);
-		bool same = true, branches = o->code != O_for && blocks == 2;
-		Op *read = t->read;
-
-		now.entered = now.entered && !branches;
-
-		for (int r = 0; r < blocks; r++) {
-			same = same && is_as_before(o, s, i, r);
-			now.entered = now.entered || (branches && s->was[1 + r][i].tile.entered);
-			if (s->was[1 + r][i].tile.writer != now.writer)
-				now.writer = NULL;
-		}
-		now.unknown = !same;
-		if (o->code == O_for && !now.entered)
-			now.read = NULL;
-		else if (!now.read)
-			now.read = read;
-		*t = now;
-		edge_set(b, s->root[i], same ? s->was[0][i].edge : &none);
-		if (!same && o->code == O_for && read) {
-			t->unknown = true;
-			check_read(b, read, s->root[i]);
-		}
-	}
+	for (int i = 0; i < s->n; i++)
+		o = leave_tile(b, o, s, i, blocks, c);
+	return o;
 }

@@ -15,7 +15,10 @@ typedef struct Implies {
 	bool front;
 	int64_t extent;
 	bool *seen; /* by value id: a carried value that is assumed to be implied; NULL: none yet */
+	int steps;
 } Implies;
+
+enum { IMPLIES_STEPS = 400 };
 
 static bool implied(Implies *q, Val *x);
 
@@ -44,6 +47,8 @@ implied(Implies *q, Val *x)
 
 	if (!x)
 		return true;
+	if (q->steps++ > IMPLIES_STEPS)
+		return false;
 	if (q->target &&
 	    (q->front ? bound_at_most(q->store, x, q->target)
 	              : bound_at_most(q->store, q->target, x)))
@@ -60,6 +65,14 @@ implied(Implies *q, Val *x)
 	if (def && def->code == (q->front ? O_max : O_min))
 		return implied(q, elt_lhs(def)) && implied(q, elt_rhs(def));
 	return q->front ? val_fact(q->b->k, x).hi <= 0 : val_fact(q->b->k, x).lo >= q->extent;
+}
+
+bool
+bound_implies(Bounds *b, const Op *o, const Val *x, Val *y, bool front, int64_t extent)
+{
+	Implies q = { b, o, x, front, extent, NULL, 0 };
+
+	return implied(&q, y);
 }
 
 /* Does c hold for all elements of a tile of type x? */
@@ -82,8 +95,8 @@ not_implied(Bounds *b, const Op *o, const TileBounds *e, const TileBounds *t, co
 	TileBounds r = { .zero = 0 };
 
 	for (int d = 0; d < x->rank; d++) {
-		Implies end = { b, o, t->at[d], false, x->shape[d], NULL };
-		Implies front = { b, o, t->from[d], true, 0, NULL };
+		Implies end = { b, o, t->at[d], false, x->shape[d], NULL, 0 };
+		Implies front = { b, o, t->from[d], true, 0, NULL, 0 };
 
 		r.at[d] = implied(&end, e->at[d]) ? NULL : e->at[d];
 		r.from[d] = implied(&front, e->from[d]) ? NULL : e->from[d];
@@ -335,14 +348,34 @@ by_indices(Op *o, Val *dest, const TileBounds *r, bool *indexed)
 	return by_all_indices(o, dest, r);
 }
 
-void
-store_leaves_out(Bounds *b, Op *o, const TileBounds *e)
+/* A copy to a tensor cannot leave elements out. */
+static void
+copy_leaves_out(Bounds *b, Op *o, const TileBounds *e)
 {
-	const Type *x = &store_value(o)->type;
+	TileBounds target, rest;
+
+	target = edges_of_memory(b, o, copy_dest(o));
+	rest = not_implied(b, o, e, &target, &copy_dest(o)->type);
+	if (bounds_known(&rest))
+		diag_error(b->k->unit->diag, o->src,
+		           "this asynchronous store would leave out elements that the shared tile does "
+		           "not have; fill it with `fill(x, value)`");
+}
+
+void
+store_leaves_out(Bounds *b, const MaskedStore *s)
+{
+	Op *o = s->op;
+	const TileBounds *e = &s->value;
+	const Type *x = &o->in[0]->type;
 	TileBounds target, rest, left;
 	Val *to, *cond;
 	bool indexed;
 
+	if (o->code == O_copy) {
+		copy_leaves_out(b, o, e);
+		return;
+	}
 	if (x->space != S_reg || !bounds_known(e))
 		return;
 	target = (TileBounds){ .zero = 0 };
@@ -369,25 +402,10 @@ store_leaves_out(Bounds *b, Op *o, const TileBounds *e)
 		return;
 	}
 	o->in[IN_store_dest] = to;
-	if (!indexed && !view_root(to)->def)
+	if (!indexed && !s->bounded && !view_root(to)->def)
 		diag_warn(b->k->unit->diag, DW_leftout, o->src,
 		          "the store leaves out elements that its value does not have%s%s%s; "
 		          "to store a number for them, write `fill(x, number)`",
 		          store_value(o)->name ? ": `" : "", store_value(o)->name ? store_value(o)->name : "",
 		          store_value(o)->name ? "`" : "");
-}
-
-void
-copy_leaves_out(Bounds *b, Op *o, const TileBounds *e)
-{
-	TileBounds target, rest;
-
-	if (!bounds_known(e))
-		return;
-	target = edges_of_memory(b, o, copy_dest(o));
-	rest = not_implied(b, o, e, &target, &copy_dest(o)->type);
-	if (bounds_known(&rest))
-		diag_error(b->k->unit->diag, o->src,
-		           "this asynchronous store would leave out elements that the shared tile does "
-		           "not have; fill it with `fill(x, value)`");
 }

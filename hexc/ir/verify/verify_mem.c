@@ -132,6 +132,24 @@ check_longer(const Op *o)
 	return NULL;
 }
 
+/* Views of tensors may have bounds of their own, but not along indices, which pass through them in any order. */
+static const char *
+check_bounds(const Op *o)
+{
+	for (int i = IN_view_start + view_source(o)->type.rank; i < o->nin; i++)
+		if (!is_index(o->in[i]))
+			return "a bound is not an i64 scalar";
+	for (int d = 0; d < view_source(o)->type.rank; d++) {
+		if (!view_from(o, d) && !view_below(o, d))
+			continue;
+		if (o->parent->kernel->masked)
+			return "a view with bounds of its own after pass mask_bounds";
+		if (view_source(o)->type.space != S_global || view_gathers(o, d))
+			return "bounds along indices, or of a shared tile";
+	}
+	return NULL;
+}
+
 /* Strides are allowed for dims of tensors of which the view has more than one element. Views of a strided
  * view must cover it. */
 static const char *
@@ -167,9 +185,9 @@ shape_view(Arena *a, const Op *o)
 	if (o->nin < 1 || (x->space != S_global && x->space != S_shared) || x->space != t->space ||
 	    x->dtype != t->dtype || !is_memory(t))
 		return "not a static tile in the memory space of its operand";
-	if (o->nin != IN_view_start + x->rank)
+	if (o->nin != IN_view_start + x->rank && o->nin != IN_view_start + 3 * x->rank)
 		return arena_printf(a, "%d starts for %d dimensions", o->nin - IN_view_start, x->rank);
-	for (int i = 1; i < o->nin; i++)
+	for (int i = 1; i < IN_view_start + x->rank; i++)
 		if (!is_index(o->in[i]) && !is_indices(o->in[i]))
 			return "a start is neither an i64 scalar nor a tile of indices";
 	if (IMM(o, dropped) < 0 || IMM(o, dropped) >= (int64_t)1 << x->rank)
@@ -181,6 +199,7 @@ shape_view(Arena *a, const Op *o)
 		return arena_printf(a, "rank %d, but %d dimensions remain", t->rank, kept);
 	why = check_longer(o);
 	why = why ? why : check_gather(o);
+	why = why ? why : check_bounds(o);
 	return why ? why : check_steps(o);
 }
 

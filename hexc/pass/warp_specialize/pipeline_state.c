@@ -27,29 +27,6 @@ enter(Block *b)
 	return b->arg[b->narg - 1];
 }
 
-/* Adds a result to an `if`, one value per region: a new op takes over the regions. */
-static Val *
-if_gives(Op *o, Val *const *value)
-{
-	Arena *a = o->parent->kernel->unit->arena;
-	Op *n;
-
-	n = op_new(o->parent, o, O_if, o->src, o->nin, o->in, 0, NULL);
-	memcpy(n->imm, o->imm, sizeof n->imm);
-	for (int r = 0; r < 2; r++) {
-		Op *y = o->blk[r]->last;
-
-		n->blk[r] = o->blk[r];
-		n->blk[r]->owner = n;
-		o->blk[r] = NULL;
-		y->in = arena_grow(a, y->in, (size_t)y->nin, (size_t)y->nin + 1, sizeof *y->in);
-		y->in[y->nin++] = value[r];
-	}
-	op_unlink(o);
-	op_take_results(n, o, value[0]->type);
-	return n->out[n->nout - 1];
-}
-
 /* `in` has become `out` at the end of b: forwards it to the enclosing loops and branches. */
 static void
 thread_pipeline_state(Block *b, Val *in, Val *out)
@@ -59,10 +36,8 @@ thread_pipeline_state(Block *b, Val *in, Val *out)
 	if (o->code == O_roles || !runs_again(b))
 		return;
 	if (o->code == O_if) {
-		Val *value[2] = { b == o->blk[0] ? out : in, b == o->blk[0] ? in : out };
-		Block *around = o->parent;
-
-		thread_pipeline_state(around, in, if_gives(o, value));
+		o = b == o->blk[0] ? if_carry(o, out, in) : if_carry(o, in, out);
+		thread_pipeline_state(o->parent, in, o->out[o->nout - 1]);
 		return;
 	}
 	loop_carry_next(o, out);
