@@ -409,11 +409,24 @@ asks_inside(const Val *cond, const Val *x)
 	return o && o->code == O_inside && same_tile(op_source(o), x);
 }
 
-/* where(inside(x) && .., x, y) is there everywhere that y is: it selects no missing element of x. */
-static LoweredValue
-filled_operand(Lower *l, Src src, const Operand *cond, const Operand *x)
+/* Is the condition !inside(x), or does it join that with others by ||? */
+static bool
+asks_outside(const Val *cond, const Val *x)
 {
-	if (x->v.kind != VK_val || x->v.v->type.space != S_reg || !asks_inside(cond->v.v, x->v.v))
+	const Op *o = cond->def;
+
+	if (o && o->code == O_or)
+		return asks_outside(elt_lhs(o), x) || asks_outside(elt_rhs(o), x);
+	return o && o->code == O_not && asks_inside(op_source(o), x);
+}
+
+/* where(inside(x) && .., x, y) is there everywhere that y is: it selects no missing element of x. So is
+ * where(!inside(x) || .., y, x). `yes`: x is selected where the condition is true. */
+static LoweredValue
+filled_operand(Lower *l, Src src, const Operand *cond, const Operand *x, bool yes)
+{
+	if (x->v.kind != VK_val || x->v.v->type.space != S_reg ||
+	    !(yes ? asks_inside(cond->v.v, x->v.v) : asks_outside(cond->v.v, x->v.v)))
 		return x->v;
 	return value_of(lower_unmask(l, src, x->v.v));
 }
@@ -440,7 +453,8 @@ lower_where(Lower *l, const Expr *e)
 		                   : "");
 		return value_none();
 	}
-	o[1].v = filled_operand(l, e->src, &o[0], &o[1]);
+	for (int i = 1; i < 3; i++)
+		o[i].v = filled_operand(l, e->src, &o[0], &o[i], i == 1);
 	if (o[1].v.kind == VK_bool || o[2].v.kind == VK_bool) {
 		lower_select(l, e, o, D_bool, &r);
 		return r;

@@ -5,7 +5,7 @@
  * needs is known only after its body, so pass mask_bounds starts again from a copy of the kernel until they
  * stay the same. Pass dce removes carried ends that are not used. After a loop, an end that is the same in
  * all iterations is used without being carried. */
-#include "hexc/pass/mask_bounds.h"
+#include "hexc/pass/mask_bounds/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
 #include <math.h>

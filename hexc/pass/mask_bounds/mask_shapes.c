@@ -4,7 +4,7 @@
  * tile that is computed from the indices. */
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
-#include "hexc/pass/mask_tiles.h"
+#include "hexc/pass/mask_bounds/mask_tiles.h"
 #include <string.h>
 
 /* ---- reshapes -------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* mask_tiles.c - builds tiles and scalars for pass mask_bounds: indices, linear forms of them, and bools.
  * Pass dce removes those that are not used. */
-#include "hexc/pass/mask_tiles.h"
+#include "hexc/pass/mask_bounds/mask_tiles.h"
 
 Type
 mask_type(DType d, const Type *t)

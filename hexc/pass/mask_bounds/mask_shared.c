@@ -1,8 +1,8 @@
 /* mask_shared.c - tracks for pass mask_bounds which elements of shared tiles exist: of parts, and through loops
  * and branches. */
 #include "hexc/ir/memory_effects.h"
-#include "hexc/pass/mask_bounds.h"
-#include "hexc/pass/mask_tiles.h"
+#include "hexc/pass/mask_bounds/mask_bounds.h"
+#include "hexc/pass/mask_bounds/mask_tiles.h"
 #include <string.h>
 
 /* The result is valid until the next call. */

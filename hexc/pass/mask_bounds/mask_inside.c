@@ -1,7 +1,7 @@
 /* mask_inside.c - replaces the ops on bounds in pass mask_bounds, fill, inside and those named inside_*, by
  * code that computes from the bounds which elements exist, how many, and tiles filled with a number
  * elsewhere. */
-#include "hexc/pass/mask_bounds.h"
+#include "hexc/pass/mask_bounds/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
 #include <math.h>

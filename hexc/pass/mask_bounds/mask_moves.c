@@ -1,6 +1,6 @@
-/* mask_bounds_rules.c - implements the rules of pass mask_bounds for ops that move elements, and what all
+/* mask_moves.c - implements the rules of pass mask_bounds for ops that move elements, and what all
  * rules share. */
-#include "hexc/pass/mask_bounds.h"
+#include "hexc/pass/mask_bounds/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
 #include <string.h>

@@ -1,9 +1,9 @@
 /* mask_elementwise.c - implements the rules of pass mask_bounds for elementwise ops, lookups and masks:
  * computes the bounds of their results, and which out-of-bounds elements are zero or finite. */
-#include "hexc/pass/mask_bounds.h"
+#include "hexc/pass/mask_bounds/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
-#include "hexc/pass/mask_tiles.h"
+#include "hexc/pass/mask_bounds/mask_tiles.h"
 #include <math.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * which are -1 for missing elements, so that nothing is written there. */
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/memory_effects.h"
-#include "hexc/pass/mask_tiles.h"
+#include "hexc/pass/mask_bounds/mask_tiles.h"
 #include <string.h>
 
 /* The state of `implied`. */

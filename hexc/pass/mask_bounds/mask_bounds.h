@@ -218,7 +218,7 @@ Op *bounds_after_if(Bounds *b, Op *o);
  * Returns the op that replaces o. */
 Op *bounds_chosen(Bounds *b, Op *o, const TileBounds own[2], const Type *t, TileBounds *e);
 
-/* mask_bounds_rules.c */
+/* mask_moves.c */
 bool bound_same(const Op *o, const Val *x, const Val *y); /* either may be NULL: open */
 /* Clears what is known of the values of elements out of bounds of e. */
 void bounds_forget_values(TileBounds *e);

@@ -1,5 +1,5 @@
 /* mask_memory.c - implements the rules of pass mask_bounds for loads, stores and copies. */
-#include "hexc/pass/mask_bounds.h"
+#include "hexc/pass/mask_bounds/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
 #include "hexc/ir/memory_effects.h"

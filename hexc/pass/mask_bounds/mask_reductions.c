@@ -3,7 +3,7 @@
  * dims, the lines that have an element are in bounds. */
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
-#include "hexc/pass/mask_tiles.h"
+#include "hexc/pass/mask_bounds/mask_tiles.h"
 #include <string.h>
 
 /* ---- reductions ------------------------------------------------------------------------------ */

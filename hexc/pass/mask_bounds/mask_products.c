@@ -1,6 +1,6 @@
 /* mask_products.c - implements the rules of pass mask_bounds for reductions, dots and sparse tiles: masks
  * their operands and computes the bounds of their results. */
-#include "hexc/pass/mask_bounds.h"
+#include "hexc/pass/mask_bounds/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
 #include "hexc/ir/sparse.h"

@@ -14,13 +14,13 @@
  *
  * Bounds originate in loads, and in copies to shared tiles, of views not proved in bounds: the end size -
  * start, and the first element -start if the slice may start before the tensor, both divided by the stride. A
- * single index gives a condition that names no dim. A gathered view has the conditions of its index tiles. A
- * shared tile has the bounds of what was last stored to each part (mask_memory.c). After a loop, branch or
- * role that writes it, all its elements are in bounds.
+ * single index gives a condition that names no dim. A gathered view has the conditions of its index tiles. The
+ * bounds that a view has of its own (view_from, view_below) are further ends; the pass removes them from the view.
+ * A shared tile has the bounds of what was last stored to each part (mask_shared.c).
  *
  * The rule of an op, column `edge` of ops.def, masks its operands and computes the bounds of its results:
  *
- *     moves of elements  the operand's conditions in terms of the result (mask_bounds_rules.c, mask_shapes.c)
+ *     moves of elements  the operand's conditions in terms of the result (mask_moves.c, mask_shapes.c)
  *     elementwise ops    the conditions of all operands (mask_elementwise.c)
  *     reductions         those that do not name the dim, and lines that have an element (mask_reductions.c);
  *                        the operand is masked with the identity (mask_products.c)
@@ -28,6 +28,7 @@
  *     inside, fill, ..   the op is replaced by code computed from the operand's bounds (mask_inside.c)
  *     loops, branches    loops carry the ends of conditions, branches choose them (mask_carried.c)
  *     stores             leave out missing elements (mask_stores.c)
+ *     loads, copies      the bounds of the memory that they read (mask_memory.c)
  *
  * Which conditions a loop carries is known after its body. If they are more than assumed, the pass runs again
  * on a copy of the kernel.
@@ -37,7 +38,7 @@
  * condition. In a dot of floats both operands are masked, since 0 * inf is not 0, unless one is known to be
  * finite. A tile masked with zeros replaces the unmasked one in the following ops: its out-of-bounds elements
  * may have any value, and later sums and dots can use the zeros. */
-#include "hexc/pass/mask_bounds.h"
+#include "hexc/pass/mask_bounds/mask_bounds.h"
 #include "hexc/analysis/analysis.h"
 #include "hexc/ir/memory_effects.h"
 #include "hexc/ir/dtype_value.h"

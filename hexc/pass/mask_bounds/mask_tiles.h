@@ -2,7 +2,7 @@
  * have the shape of t. */
 #ifndef HEXC_MASK_TILES_H
 #define HEXC_MASK_TILES_H
-#include "hexc/pass/mask_bounds.h"
+#include "hexc/pass/mask_bounds/mask_bounds.h"
 
 Type mask_type(DType d, const Type *t); /* a register tile of that element type */
 Val *mask_op(Op *o, OpCode code, int nin, Val *const *in, Type t);

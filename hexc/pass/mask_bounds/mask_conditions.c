@@ -4,7 +4,7 @@
  * a bool tile over the dims along which it varies. */
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
-#include "hexc/pass/mask_tiles.h"
+#include "hexc/pass/mask_bounds/mask_tiles.h"
 #include <math.h>
 #include <string.h>
 
