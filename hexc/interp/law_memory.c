@@ -80,8 +80,8 @@ in_own_bounds(const View *v, int d, int64_t i)
 	return !(v->bounded >> d & 1) || (i >= v->from[d] && i < v->below[d]);
 }
 
-/* Adds the conditions of a slice of a tensor to r: per dim, that the index is within the tensor and the slice's
- * own bounds. */
+/* Adds the conditions of a slice of a tensor to r: per dim, that the index is within the tensor and the
+ * slice's own bounds. */
 static void
 add_tensor_conditions(Interp *it, Missing *r, const View *v, const Type *t)
 {
@@ -210,8 +210,9 @@ all_exist(Shared *s)
 	law_set_clear(s->missing);
 }
 
-/* Updates the conditions of a shared tile after a write of elements with conditions m (NULL: all exist) to a
- * part of it at a position known at compile time. The part's elements exist as m says, and others as before. */
+/* Updates the conditions of a shared tile after a write of elements with conditions m (NULL: all exist)
+ * to a part of it at a position known at compile time. The part's elements exist as m says, and others
+ * as before. */
 static void
 write_shared_conditions(Interp *it, const Val *to, const View *v, const Type *t, const Missing *m)
 {

@@ -478,7 +478,8 @@ void op_move_before(Op *o, Op *at);
 /* loop_carry adds a loop-carried value, initially `first`, as the last argument of the body; returns the op
  * that replaces o. loop_carry_next appends the next iteration's value to the yield. */
 Op *loop_carry(Op *o, Val *first);
-/* Adds a result to an `if`: `yes` of its first block or `no` of its second. Returns the op that replaces o. */
+/* Adds a result to an `if`: `yes` of its first block or `no` of its second. Returns the op that replaces
+ * o. */
 Op *if_carry(Op *o, Val *yes, Val *no);
 void loop_carry_next(Op *loop, Val *next);
 /* Replaces every use of `old` in the kernel (all blocks, parameters' sizes and strides too) by `new_val`. */
@@ -646,8 +647,8 @@ bool val_same_way(const Val *a, const Val *b);
 
 /* Has the view bounds of its own, besides those of the tensor? Only until pass mask_bounds. */
 bool view_is_bounded(const Op *view);
-/* Return the first index, and the index after the last one, that exist in the view along dim d of its operand.
- * NULL: open, the view ends where the tensor does. */
+/* Return the first index, and the index after the last one, that exist in the view along dim d of its
+ * operand. NULL: open, the view ends where the tensor does. */
 Val *view_from(const Op *view, int d);
 Val *view_below(const Op *view, int d);
 /* Returns the stride, in elements of its dim d, between adjacent elements of the view. */

@@ -34,8 +34,8 @@ typedef struct Expr Expr;
 
 typedef enum SliceKind { SL_all, SL_one, SL_range } SliceKind;
 
-/* One dimension of a slice:  `:`  or  `at`  or  `at :+ extent`  or  `at :+ extent step step`; each may be followed
- * by `from first`, `below end` or both. */
+/* One dimension of a slice: `:` or `at` or `at :+ extent` or `at :+ extent step step`; each may be
+ * followed by `from first`, `below end` or both. */
 typedef struct Slice {
 	SliceKind kind;
 	Expr *at, *extent, *step, *from, *below; /* all but `at` of SL_one and SL_range may be NULL */

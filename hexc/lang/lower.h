@@ -422,8 +422,8 @@ void lower_stmts(Lower *l, const Stmt *s);
 /* Assigns v to a variable; reports what does not fit. */
 void lower_set_var(Lower *l, const Stmt *s, Sym *sym, Operand v);
 void lower_let(Lower *l, const Stmt *s);
-/* If v was just lowered from fill(X[...], 0), removes the load and the fill, and returns the slice, which a copy to
- * shared memory fills itself; else returns VK_none. */
+/* If v was just lowered from fill(X[...], 0), removes the load and the fill, and returns the slice,
+ * which a copy to shared memory fills itself; else returns VK_none. */
 LoweredValue lower_zero_filled(Lower *l, const LoweredValue *v);
 /* Marks v as `register`: it stays in registers. */
 void lower_keep(Val *v);

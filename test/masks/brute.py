@@ -438,7 +438,8 @@ class Run:
 
             return scanned(dtype, at["d"], v, so_far)
         if op == "dot":
-            return self.product(v[0], v[1], dtype, shape)
+            y = self.product(v[0], v[1], dtype, shape)
+            return of_elements(dtype, PAIR["+"], y, v[2]) if len(v) == 3 else y
         if op == "pipe":
             y = constant(shape, "f32", 0)
             for k in range(0, self.number(at["k"]), at["step"]):

@@ -19,7 +19,7 @@ FEATURES = (
     "iftile parts moving store storeat scatter atomic old mean arg last where wfill scalar strides blocks steps "
     "lengths types fill below partbelow assign sort topk"
 ).split()
-LATER = ("fill", "below", "partbelow", "assign", "sort", "topk")  # not in the language yet
+LATER = ("partbelow", "sort", "topk")  # not in the language yet
 TODAY = [f for f in FEATURES if f not in LATER]
 SENTINEL = {"f32": -12345, "i32": -1234567}
 EXTENTS = (1, 2, 4, 7, 8, 16, 32, 33, 40, 64)
@@ -288,7 +288,7 @@ class Text:
         if op == "uscan" and at["f"] != "linear":
             return f"scan({at['f']}, {at['d']}, {v[0]})"
         if op == "dot":
-            return f"dot({v[0]}, {v[1]})"
+            return f"dot({', '.join(v)})"
         if op == "element":
             return f"{v[0]} + {v[1]}[{extents(at['at'])}]"
         if op == "sort":
@@ -677,7 +677,8 @@ class Evaluation:
         if op == "uscan":
             return model.user_scan(at["f"], at["d"], v, at["i"])
         if op == "dot":
-            return model.dot(v[0], v[1])
+            y = model.dot(v[0], v[1])
+            return model.elementwise(lambda p, q: p + q, y, v[2]) if len(v) == 3 else y
         if op == "shared":
             return v[0]
         if op == "element":
@@ -1354,13 +1355,23 @@ class Generator:
             if known and self.chance(0.5)
             else self.load((k, self.r.choice([1, 4, 8, 16, 32])), a.dtype)
         )
-        return self.calm(self.add("dot", [a.id, b.id], a.dtype, (a.shape[0], b.shape[1])))
+        shape = (a.shape[0], b.shape[1])
+        return self.calm(self.add("dot", [a.id, b.id, *self.onto(a.dtype, shape)], a.dtype, shape))
+
+    def onto(self, dtype: str, shape: tuple[int, ...]) -> list[int]:
+        """Sometimes a tile to which a product is added."""
+        if not self.chance(0.35):
+            return []
+        known = [m for m in self.visible() if m.dtype == dtype and m.shape == shape]
+        m = self.r.choice(known) if known and self.chance(0.6) else self.load(shape, dtype)
+        return [self.calm(m, 64).id]
 
     def g_batch(self) -> Node:
         n, m, k = self.r.choice([1, 2, 4]), self.r.choice([1, 8, 16]), self.r.choice([4, 7, 16])
         a = self.calm(self.load((n, m, k), "f32"), 64)
         b = self.calm(self.load((n, k, self.r.choice([4, 8])), "f32"), 64)
-        return self.calm(self.add("dot", [a.id, b.id], "f32", (n, m, b.shape[2])))
+        shape = (n, m, b.shape[2])
+        return self.calm(self.add("dot", [a.id, b.id, *self.onto("f32", shape)], "f32", shape))
 
     def g_pipe(self) -> Node:
         """A product over the tiles of a run-time length, through shared memory."""
@@ -1452,7 +1463,7 @@ class Generator:
         t.written, t.pad = True, 0
         dims = [{"start": self.start(n, t.size[d], 1), "extent": n, "step": 1} for d, n in enumerate(x.shape)]
         args = [x.id]
-        if self.chance(0.5):
+        if t.size[0] and self.chance(0.5):
             k = x.shape[0]
             i = self.add("iota", [], "i32", (k,), d=0)
             i = self.add("+", [i.id], "i32", (k,), v=self.r.choice([-2, 0, 3]))

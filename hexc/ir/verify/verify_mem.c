@@ -132,7 +132,8 @@ check_longer(const Op *o)
 	return NULL;
 }
 
-/* Views of tensors may have bounds of their own, but not along indices, which pass through them in any order. */
+/* Views of tensors may have bounds of their own, but not along indices, which pass through them in any
+ * order. */
 static const char *
 check_bounds(const Op *o)
 {

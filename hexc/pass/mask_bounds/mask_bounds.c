@@ -1,24 +1,25 @@
 /* mask_bounds.c - pass mask_bounds: makes explicit in the IR which elements are out of bounds.
  *
- * requires   IR as lowered (or any without layouts)
- * preserves  everything else; a second run changes nothing
- * produces   IR whose meaning does not depend on out-of-bounds elements: masks are explicit
+ * requires IR as lowered (or any without layouts) preserves everything else; a second run changes
+ * nothing produces IR whose meaning does not depend on out-of-bounds elements: masks are explicit
  *
  * hexc/LANGUAGE.md, "Out-of-bounds elements", specifies which elements of each op's results are out of
  * bounds, and what ops do without them. The pass computes bounds for each register tile and shared tile.
  *
- * Bounds are conditions; an element is in bounds if it satisfies all of them. A condition is a range of the
- * index along a single dim, a linear form of the indices along several dims with two ends, or a bool tile
- * (mask_conditions.c). The ends are scalars of the IR, either of which may be open. Each condition names
- * dims, which decide what a reduction makes of it.
+ * Bounds are conditions; an element is in bounds if it satisfies all of them. A condition is a range of
+ * the index along a single dim, a linear form of the indices along several dims with two ends, or a bool
+ * tile (mask_conditions.c). The ends are scalars of the IR, either of which may be open. Each condition
+ * names dims, which decide what a reduction makes of it.
  *
- * Bounds originate in loads, and in copies to shared tiles, of views not proved in bounds: the end size -
- * start, and the first element -start if the slice may start before the tensor, both divided by the stride. A
- * single index gives a condition that names no dim. A gathered view has the conditions of its index tiles. The
- * bounds that a view has of its own (view_from, view_below) are further ends; the pass removes them from the view.
- * A shared tile has the bounds of what was last stored to each part (mask_shared.c).
+ * Bounds originate in loads, and in copies to shared tiles, of views not proved in bounds: the end size
+ * - start, and the first element -start if the slice may start before the tensor, both divided by the
+ * stride. A single index gives a condition that names no dim. A gathered view has the conditions of its
+ * index tiles. The bounds that a view has of its own (view_from, view_below) are further ends; the pass
+ * removes them from the view. A shared tile has the bounds of what was last stored to each part
+ * (mask_shared.c).
  *
- * The rule of an op, column `edge` of ops.def, masks its operands and computes the bounds of its results:
+ * The rule of an op, column `edge` of ops.def, masks its operands and computes the bounds of its
+ * results:
  *
  *     moves of elements  the operand's conditions in terms of the result (mask_moves.c, mask_shapes.c)
  *     elementwise ops    the conditions of all operands (mask_elementwise.c)
@@ -30,20 +31,22 @@
  *     stores             leave out missing elements (mask_stores.c)
  *     loads, copies      the bounds of the memory that they read (mask_memory.c)
  *
- * Which conditions a loop carries is known after its body. If they are more than assumed, the pass runs again
- * on a copy of the kernel.
+ * Which conditions a loop carries is known after its body. If they are more than assumed, the pass runs
+ * again on a copy of the kernel.
  *
- * Out-of-bounds elements that are known to be zero need no mask in sums and dots. Loads read zeros, which
- * survive moves, casts and arithmetic that maps zeros to zero, if all operands are zero outside of the same
- * condition. In a dot of floats both operands are masked, since 0 * inf is not 0, unless one is known to be
- * finite. A tile masked with zeros replaces the unmasked one in the following ops: its out-of-bounds elements
- * may have any value, and later sums and dots can use the zeros. */
+ * Out-of-bounds elements that are known to be zero need no mask in sums and dots. Loads read zeros,
+ * which survive moves, casts and arithmetic that maps zeros to zero, if all operands are zero outside of
+ * the same condition. In a dot of floats both operands are masked, since 0 * inf is not 0, unless one is
+ * known to be finite. A tile masked with zeros replaces the unmasked one in the following ops: its
+ * out-of-bounds elements may have any value, and later sums and dots can use the zeros. */
 #include "hexc/pass/mask_bounds/mask_bounds.h"
 #include "hexc/analysis/analysis.h"
 #include "hexc/ir/memory_effects.h"
 #include "hexc/ir/dtype_value.h"
 #include "hexc/pass/pass.h"
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 static void
@@ -107,8 +110,8 @@ start_of(const Val *v, int d, Op *at, int *root_dim, int64_t *step)
 	return sum;
 }
 
-/* Returns the first element (`front`) or the end along dim d of memory value v that its views' own bounds leave,
- * computed before o. NULL: open. */
+/* Returns the first element (`front`) or the end along dim d of memory value v that its views' own
+ * bounds leave, computed before o. NULL: open. */
 static Val *
 own_bound(Bounds *b, Op *o, const Val *v, int d, bool front, int64_t extent)
 {
@@ -306,9 +309,15 @@ mask_new(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound, double f, int64
 }
 
 void
-bounds_error(Bounds *b, const Op *o, const char *text)
+bounds_error(Bounds *b, const Op *o, const char *fmt, ...)
 {
-	VEC_PUSH(b->k->unit->arena, b->error, b->nerror, b->error_cap, ((BoundsError){ o, text }));
+	char text[400];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	VEC_PUSH(b->k->unit->arena, b->error, b->nerror, b->error_cap, ((BoundsError){ o, arena_printf(b->k->unit->arena, "%s", text) }));
 }
 
 void

@@ -40,8 +40,8 @@ typedef struct MaskForms {
 	MaskForm form[MASK_CONDS];
 } MaskForms;
 
-/* What the runs of the pass have found of a loop. Its items are the values that it carries, and then the shared
- * tiles that it writes. */
+/* What the runs of the pass have found of a loop. Its items are the values that it carries, and then the
+ * shared tiles that it writes. */
 typedef struct LoopForms {
 	MaskForms *form; /* by item */
 	bool *carries;   /* by shared tile: an iteration may leave other bounds than it finds */
@@ -63,7 +63,8 @@ typedef struct SharedTile {
 	bool written; /* at least in parts; else its elements may be taken to exist or not */
 } SharedTile;
 
-/* The shared tiles of an op with blocks that these write, as the op finds them and as its blocks leave them. */
+/* The shared tiles of an op with blocks that these write, as the op finds them and as its blocks leave
+ * them. */
 typedef struct SharedStates {
 	int n;
 	Val **root;
@@ -73,7 +74,8 @@ typedef struct SharedStates {
 	} *was[3]; /* before, and after each block */
 } SharedStates;
 
-/* A store, or copy of a shared tile, to a tensor, the bounds of its value, and whether the target has bounds of its own. */
+/* A store, or copy of a shared tile, to a tensor, the bounds of its value, and whether the target has
+ * bounds of its own. */
 typedef struct MaskedStore {
 	Op *op;
 	TileBounds value;
@@ -127,7 +129,7 @@ Val *mask_new(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound, double f, 
 /* Returns x with out-of-bounds zeros along d; it replaces x in o and all following ops. */
 Val *mask_zero(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound);
 /* Reports an error at o, once the bounds are known. */
-void bounds_error(Bounds *b, const Op *o, const char *text);
+void bounds_error(Bounds *b, const Op *o, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* From here on, x replaces v in all ops of the block. */
 void replace_after(Bounds *b, const Val *v, Val *x);
 
@@ -200,8 +202,8 @@ TileBounds bounds_reduced(Bounds *b, Op *o, const TileBounds *e, int d, const Ty
 
 /* mask_stores.c: makes a store, or copy to a tensor, write no out-of-bounds element. */
 void store_leaves_out(Bounds *b, const MaskedStore *s);
-/* Are all elements of a dim with this extent that end x (or front x) leaves also within y? Either may be NULL: open.
- * Returns false if unknown. */
+/* Are all elements of a dim with this extent that end x (or front x) leaves also within y? Either may be
+ * NULL: open. Returns false if unknown. */
 bool bound_implies(Bounds *b, const Op *o, const Val *x, Val *y, bool front, int64_t extent);
 
 /* mask_carried.c */
@@ -214,8 +216,8 @@ void bounds_after_loop(Bounds *b, Op *o, CarriedBounds *c);
 void bounds_carry_tile(Bounds *b, const CarriedBounds *c, int tile);
 /* Sets the bounds of the results of an `if`. Returns the op that replaces it. */
 Op *bounds_after_if(Bounds *b, Op *o);
-/* Sets *e to the bounds of a value of type t that are own[0] if o, an `if`, takes its first branch, and else own[1].
- * Returns the op that replaces o. */
+/* Sets *e to the bounds of a value of type t that are own[0] if o, an `if`, takes its first branch, and
+ * else own[1]. Returns the op that replaces o. */
 Op *bounds_chosen(Bounds *b, Op *o, const TileBounds own[2], const Type *t, TileBounds *e);
 
 /* mask_moves.c */

@@ -13,8 +13,8 @@
 
 /* ---- forms ------------------------------------------------------------------------------------------ */
 
-/* Returns the index of the form of condition c. Conditions beyond the first MASK_CONDS - 1 forms share the last
- * one, a bool tile. Returns f->n for a form that f lacks. */
+/* Returns the index of the form of condition c. Conditions beyond the first MASK_CONDS - 1 forms share
+ * the last one, a bool tile. Returns f->n for a form that f lacks. */
 static int
 form_index(const MaskForms *f, const MaskCond *c)
 {
@@ -388,8 +388,8 @@ bounds_into_loop(Bounds *b, Op *o, CarriedBounds *c, const SharedStates *tiles)
 
 enum { ZERO_STEPS = 200 };
 
-/* Is v, computed from a carried x that is initially 0, zero out of bounds of e along d whenever x is? Returns false
- * if unknown after *left steps. */
+/* Is v, computed from a carried x that is initially 0, zero out of bounds of e along d whenever x is?
+ * Returns false if unknown after *left steps. */
 static bool
 stays_zero(const Bounds *b, const Val *v, const Val *x, const TileBounds *e, int d, int *left)
 {

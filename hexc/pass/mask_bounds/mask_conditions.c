@@ -182,8 +182,8 @@ cond_mask(Bounds *b, Op *o, Val *x, const MaskCond *c, double f, int64_t i)
 Val *
 mask_all(Bounds *b, Op *o, Val *x, const TileBounds *e, double f, int64_t i)
 {
-	bool zero = !(fabs(f) > 0) && !isnan(f) && !signbit(f) && i == 0; /* which some out-of-bounds elements are already */
-
+	/* which some out-of-bounds elements are already */
+	bool zero = !(fabs(f) > 0) && !isnan(f) && !signbit(f) && i == 0;
 	TileBounds left = *e;
 	MaskCond c = { .dims = 0 };
 	Val *inside;
@@ -246,8 +246,8 @@ is_multiple_and(const Op *o, Val *x, int64_t n, Val **rest, int64_t *plus)
 	return is_multiple(o, *rest, n);
 }
 
-/* For a difference of multiples it is the difference of the quotients, the form in which programs count groups
- * of n; numbers added to them are divided on their own. */
+/* For a difference of multiples it is the difference of the quotients, the form in which programs count
+ * groups of n; numbers added to them are divided on their own. */
 Val *
 mask_shares(Op *o, Val *x, int64_t n)
 {

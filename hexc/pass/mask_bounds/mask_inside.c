@@ -146,10 +146,10 @@ edge_inside_end(Bounds *b, Op *o)
 	for (int i = 0; i < e.nmore; i++)
 		tied = tied || cond_varies(&e.more[i], d);
 	if (tied)
-		bounds_error(b, o, arena_printf(b->k->unit->arena,
-		                                "along dimension %d, which elements are in bounds differs from line to "
-		                                "line: elements cannot be taken in order; use `fill(x, value)` first",
-		                                d));
+		bounds_error(b, o,
+		             "along dimension %d, which elements are in bounds differs from line to line: "
+		             "elements cannot be taken in order; use `fill(x, value)` first",
+		             d);
 	if (o->code == O_inside_end && e.at[d])
 		x = ir_bin(o->parent, o, O_min, x, e.at[d]);
 	else if (o->code == O_inside_first && e.from[d])

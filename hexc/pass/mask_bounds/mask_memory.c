@@ -18,8 +18,9 @@ add_bounds(Bounds *b, Op *o, TileBounds *e, const TileBounds *more, const Type *
 		cond_add(b, o, e, t, more->more[i]);
 }
 
-/* A store to a part of a shared tile at a run-time position writes zeros for missing elements, and all elements
- * of the tile exist afterwards. So they do after an atomic update, which leaves out missing elements. */
+/* A store to a part of a shared tile at a run-time position writes zeros for missing elements, and all
+ * elements of the tile exist afterwards. So they do after an atomic update, which leaves out missing
+ * elements. */
 void
 edge_store(Bounds *b, Op *o)
 {
@@ -54,8 +55,8 @@ edge_store(Bounds *b, Op *o)
 		return;
 	if (IMM(o, all_exist) && bounds_known(&e))
 		bounds_error(b, o,
-		           "several elements at a run-time position of a register tile are assigned, some of which are "
-		           "out of bounds; assign `fill(x, 0)`");
+		             "several elements at a run-time position of a register tile are assigned, some "
+		             "of which are out of bounds; assign `fill(x, 0)`");
 	o->in[IN_store_value] = mask_all(b, o, store_value(o), &e, 0, 0);
 	shared_all_exist(b, o, view_root(store_dest(o)));
 }

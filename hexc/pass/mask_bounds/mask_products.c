@@ -39,8 +39,8 @@ without(Bounds *b, Op *o, Val *x, const MaskCond *c)
 	return cond_mask(b, o, x, c, 0, 0);
 }
 
-/* Does a reduction along d leave out elements that do not satisfy c? Else c leaves out whole lines, and holds for the
- * result. */
+/* Does a reduction along d leave out elements that do not satisfy c? Else c leaves out whole lines, and
+ * holds for the result. */
 static bool
 leaves_out_along(const MaskCond *c, int d)
 {
@@ -266,15 +266,15 @@ edge_sparse_expand(Bounds *b, Op *o)
 
 	if (end && sparse_of(&sparse_values(o)->type, &sparse_positions(o)->type, d, &s) &&
 	    (val_fact(b->k, end).mult % s.npos || (from && val_fact(b->k, from).mult % s.npos)))
-		bounds_error(b, o, arena_printf(b->k->unit->arena,
-		                                "the positions may end within a group of %d; `assume` that their last "
-		                                "dimension is a multiple of %d",
-		                                s.npos, s.npos));
+		bounds_error(b, o,
+		             "the positions may end within a group of %d; `assume` that their last dimension "
+		             "is a multiple of %d",
+		             s.npos, s.npos);
 	for (int i = 0; i < edge_of(b, sparse_values(o))->nmore; i++)
 		if (edge_of(b, sparse_values(o))->more[i].dims >> d & 1)
 			bounds_error(b, o,
-			             "which of the sparse values are out of bounds is not one range along their last "
-			             "dimension; use `fill(x, 0)` of the values");
+			             "which of the sparse values are out of bounds is not one range along "
+			             "their last dimension; use `fill(x, 0)` of the values");
 	own = edge_of(b, sparse_values(o))->at[d];
 	first = edge_of(b, sparse_values(o))->from[d];
 	if (own && !(edge_of(b, sparse_values(o))->zero >> d & 1))

@@ -1,5 +1,5 @@
-/* mask_shared.c - tracks for pass mask_bounds which elements of shared tiles exist: of parts, and through loops
- * and branches. */
+/* mask_shared.c - tracks for pass mask_bounds which elements of shared tiles exist: of parts, and
+ * through loops and branches. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/pass/mask_bounds/mask_bounds.h"
 #include "hexc/pass/mask_bounds/mask_tiles.h"
@@ -33,8 +33,8 @@ check_read(Bounds *b, Op *o, const Val *root)
 	if (!s || !s->unknown)
 		return true;
 	bounds_error(b, o,
-	             "which elements of the shared tile are out of bounds depends on the role that stored them last; "
-	             "store `fill(x, 0)` to the tile");
+	             "which elements of the shared tile are out of bounds depends on the role that stored them "
+	             "last; store `fill(x, 0)` to the tile");
 	s->unknown = false; /* one report */
 	return false;
 }
@@ -230,11 +230,12 @@ of_root(Bounds *b, Op *o, const TileBounds *e, const Op *view, const Type *part)
 	return r;
 }
 
-/* Sets *whole to bounds of the tile whose part of type `part` at `at` has bounds own, and whose other elements were
- * never written. The conditions name the dims that the part cuts. Returns false for bool tiles along these. */
+/* Sets *whole to bounds of the tile whose part of type `part` at `at` has bounds own, and whose other
+ * elements were never written. The conditions name the dims that the part cuts. Returns false for bool
+ * tiles along these. */
 static bool
-bounds_extended(Bounds *b, Op *o, const TileBounds *own, const int64_t *at, const Type *part, const Type *root,
-                TileBounds *whole)
+bounds_extended(Bounds *b, Op *o, const TileBounds *own, const int64_t *at, const Type *part,
+                const Type *root, TileBounds *whole)
 {
 	unsigned cut = 0;
 
@@ -313,7 +314,7 @@ shared_written(Bounds *b, Op *o, Val *v, const TileBounds *e)
 	Type part = root->type;
 	TileBounds now, own;
 	SharedTile *s;
-	bool first;
+	bool first, all = true;
 
 	if (!is_shared(root))
 		return true;
@@ -337,9 +338,13 @@ shared_written(Bounds *b, Op *o, Val *v, const TileBounds *e)
 		    view_step(view, d) != 1)
 			return false;
 		part.shape[d] = view_span(view, d);
+		all = all && part.shape[d] == root->type.shape[d];
 	}
 	own = of_root(b, o, e, view, &part);
-	if (!first || !bounds_extended(b, o, &own, at, &part, &root->type, &now)) {
+	if (all) {
+		now = own;
+		s->unknown = false;
+	} else if (!first || !bounds_extended(b, o, &own, at, &part, &root->type, &now)) {
 		TileBounds old = bounds_of_view(b, o, view, edge_of(b, root)), both;
 
 		if (bounds_same(o, &old, e, v->type.rank, &both))
@@ -437,7 +442,8 @@ is_as_before(const Op *o, const SharedStates *s, int i, int r)
 	if (s->was[0][i].tile.unknown || s->was[1 + r][i].tile.unknown || !bounds_same(o, x, y, rank, &both))
 		return false;
 	for (int d = 0; d < rank; d++)
-		if ((x->at[d] || x->from[d]) && ((x->zero ^ both.zero) >> d & 1 || (x->finite ^ both.finite) >> d & 1))
+		if ((x->at[d] || x->from[d]) &&
+		    (((x->zero ^ both.zero) | (x->finite ^ both.finite)) >> d & 1))
 			return false;
 	for (int m = 0; m < x->nmore; m++)
 		if (x->more[m].zero != both.more[m].zero || x->more[m].finite != both.more[m].finite)
