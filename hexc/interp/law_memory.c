@@ -229,7 +229,7 @@ write_shared_conditions(Interp *it, const Val *to, const View *v, const Type *t,
 		s->missing->n = s->n;
 	}
 	all = s->missing;
-	if (n == s->n && v->root_rank == s->rank && v->gather < 0 && part_known(to)) {
+	if (n == s->n && v->rank == s->rank && v->gather < 0 && part_known(to)) {
 		if (law_is_full(m))
 			law_set_clear(all);
 		else

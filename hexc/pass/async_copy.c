@@ -34,6 +34,33 @@ transparent(const Op *o)
 	       (op_is(o, F_PURE) && !op_is(o, F_MEM));
 }
 
+/* Do views a and b of one shared tile have no element in common, by their compile-time starts? */
+static bool
+disjoint(const Val *a, const Val *b)
+{
+	const Op *p = a->def, *q = b->def;
+	int64_t x, y;
+
+	if (p->code != O_view || q->code != O_view || view_source(p) != view_source(q))
+		return false;
+	for (int d = 0; d < view_source(p)->type.rank; d++)
+		if (val_is_const(view_start(p, d), &x) && val_is_const(view_start(q, d), &y) &&
+		    (x + view_span(p, d) <= y || y + view_span(q, d) <= x))
+			return true;
+	return false;
+}
+
+/* May copy o write what one of the pending copies, from `first` on, writes? */
+static bool
+overwrites(const Op *o, const Op *first)
+{
+	for (const Op *p = first; p != o; p = p->next)
+		if (p->code == O_copy && view_root(copy_dest(p)) == view_root(copy_dest(o)) &&
+		    !disjoint(copy_dest(p), copy_dest(o)))
+			return true;
+	return false;
+}
+
 static void
 settle(Block *b, Op *at, Src src)
 {
@@ -44,21 +71,23 @@ settle(Block *b, Op *at, Src src)
 static bool
 block_async(Block *b)
 {
-	bool changed = false, pending = false, ours = !keeps_groups(b);
+	bool changed = false, ours = !keeps_groups(b);
+	Op *pending = NULL; /* the first copy that has no wait yet */
 	Src src = { 0 };
 
 	for (Op *o = b->first; o; o = o->next) {
 		for (int i = 0; i < 2; i++)
 			if (o->blk[i])
 				changed |= block_async(o->blk[i]);
-		if (pending && !transparent(o)) {
+		if (pending && (!transparent(o) || (o->code == O_copy && overwrites(o, pending)))) {
 			settle(b, o, src);
-			pending = false;
+			pending = NULL;
 		}
 		if (ours && o->code == O_copy && !IMM(o, async) && copy_source(o)->type.space == S_global) {
 			IMM_SET(o, async, 1);
 			src = o->src;
-			pending = changed = true;
+			pending = pending ? pending : o;
+			changed = true;
 		}
 	}
 	return changed;

@@ -341,7 +341,9 @@ access_conflict(BarrierInsertion *s, const HazardAccess *then, const HazardAcces
 		return false;
 	if (!then->async || then->root != now->root)
 		return true;
-	return (s->uncommitted && !then->landed) || (!now->async && then->waited && !then->settled);
+	if (now->async)
+		return then->landed || (s->uncommitted && !then->landed);
+	return (s->uncommitted && !then->landed) || (then->waited && !then->settled);
 }
 
 /* ---- regions ---------------------------------------------------------------------------------- */

@@ -12,9 +12,10 @@
  * inside a loop or if conflicts with an access before it, the barrier goes before the loop or if.
  *
  * Async copies: pass pipeline, or the program, orders copies to a tile and its reads by groups and waits. A
- * read is only taken to need a barrier if there was a wait without a barrier after it. Other tiles in the
- * same memory must not be accessed before a `wait 0` and a barrier. If a program never commits its async
- * copies, commit and wait are inserted before the first access.
+ * read is only taken to need a barrier if there was a wait without a barrier after it, and a copy to the same
+ * elements if all copies have landed without a barrier after that. Other tiles in the same memory must not be
+ * accessed before a `wait 0` and a barrier. If a program never commits its async copies, commit and wait are
+ * inserted before the first access.
  *
  * Copies with an mbarrier are ordered by it. A `proxy` (proxy fence) before the barrier makes generic writes
  * visible to wgmma and the async proxy. Warp roles run concurrently, and share only memory that their

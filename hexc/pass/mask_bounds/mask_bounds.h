@@ -55,9 +55,16 @@ typedef struct CarriedBounds {
 	const struct SharedStates *tiles;
 } CarriedBounds;
 
+/* The stores to a shared tile of values with missing elements, which are 0 in memory if `zeros`. */
+typedef struct SharedStores {
+	struct MaskedStore *store;
+	int n, cap;
+	bool zeros;
+} SharedStores;
+
 /* A shared tile, as the op that the pass is at finds it. */
 typedef struct SharedTile {
-	Op *writer;   /* the store that wrote all of it; NULL: another op */
+	struct SharedStores *by; /* of the whole kernel; NULL: none so far */
 	bool found;   /* the old values of an atomic update, 0 where it does nothing */
 	bool unknown; /* which elements exist depends on the role that stored them last */
 	bool written; /* at least in parts; else its elements may be taken to exist or not */

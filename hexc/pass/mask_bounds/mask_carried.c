@@ -322,7 +322,7 @@ learned(Bounds *b, const Op *loop, int n, int tiles)
 	return b->learned[loop->id];
 }
 
-/* Has item i of the loop, a carried value or behind these a shared tile, bounds that the loop carries? */
+/* Has item i of the loop, a carried value or, after these, a shared tile, bounds that the loop carries? */
 static bool
 is_item(const Op *o, const CarriedBounds *c, int i)
 {

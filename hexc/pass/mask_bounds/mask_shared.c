@@ -88,21 +88,54 @@ tile_of_view(Op *o, const Op *view, const MaskCond *c, MaskCond *to)
 	return true;
 }
 
-/* Masks the store that wrote a shared tile with zeros where c does not hold: a gathered element that is
- * missing in the tile is read by o as 0, and exists. Copies have written zeros. */
-static void
-zero_in_memory(Bounds *b, const Op *o, const Val *root, const MaskCond *c)
+static SharedStores *
+stores_of(Bounds *b, const Val *root)
 {
-	Op *by = shared_of(b, root)->writer;
+	SharedTile *s = shared_of(b, root);
+
+	if (!s->by)
+		s->by = NEW(b->k->unit->arena, SharedStores);
+	return s->by;
+}
+
+/* Masks a store to a shared tile, of a value with bounds e, with zeros. */
+static void
+store_zeros(Bounds *b, Op *o, const TileBounds *e)
+{
+	o->in[IN_store_value] = mask_all(b, o, store_value(o), e, 0, 0);
+}
+
+/* Makes missing elements of a shared tile 0 in memory, if c says that some may be missing and not 0: an op reads
+ * them as 0, and they exist. Copies have written zeros. Which store was the last one does not matter. */
+static void
+zero_in_memory(Bounds *b, const Val *root, const MaskCond *c)
+{
+	SharedStores *all = stores_of(b, root);
 
 	if (c->zero || shared_of(b, root)->found)
 		return;
-	if (by)
-		by->in[IN_store_value] = cond_mask(b, by, store_value(by), c, 0, 0);
-	else
-		bounds_error(b, o,
-		             "missing elements of the shared tile are 0 here, but it was stored in parts; store "
-		             "`fill(x, 0)` to the parts");
+	for (int i = 0; i < all->n; i++)
+		store_zeros(b, all->store[i].op, &all->store[i].value);
+	all->n = 0;
+	all->zeros = true;
+}
+
+/* Store o, of a value with bounds e, writes a shared tile: sets what is known of missing elements, or notes it. */
+static void
+note_store(Bounds *b, Op *o, const Val *root, TileBounds *e)
+{
+	SharedStores *all = stores_of(b, root);
+
+	if (!bounds_known(e))
+		return;
+	if (!all->zeros) {
+		VEC_PUSH(b->k->unit->arena, all->store, all->n, all->cap, ((MaskedStore){ o, *e, false }));
+		return;
+	}
+	store_zeros(b, o, e);
+	e->zero = ~0u;
+	for (int i = 0; i < e->nmore; i++)
+		e->more[i].zero = true;
 }
 
 void
@@ -117,11 +150,11 @@ zeros_in_memory(Bounds *b, Op *o, Val *root)
 		MaskCond c = cond_of_range(&e, d);
 
 		if (c.lo || c.hi)
-			zero_in_memory(b, o, root, &c);
+			zero_in_memory(b, root, &c);
 	}
 	e.zero = ~0u; /* from here on */
 	for (int i = 0; i < e.nmore; i++) {
-		zero_in_memory(b, o, root, &e.more[i]);
+		zero_in_memory(b, root, &e.more[i]);
 		e.more[i].zero = true;
 	}
 	edge_set(b, root, &e);
@@ -138,7 +171,7 @@ cond_of_view(Bounds *b, Op *o, const Op *view, MaskCond c, MaskCond *to)
 	for (int d = 0; d < x->rank; d++)
 		if (c.dims >> d & 1 && view_gathers(view, d)) {
 			if (is_shared(view_source(view)))
-				zero_in_memory(b, o, view_source(view), &c);
+				zero_in_memory(b, view_source(view), &c);
 			else
 				zeros_in_memory(b, o, view_root(view_source(view)));
 			return false;
@@ -305,55 +338,73 @@ is_whole(const Val *v, const Val *root)
 	return true;
 }
 
+/* Sets `at` and *part to the start and the type of the part of the tile that v is, a view of it. Returns false if v
+ * gathers, is strided or starts at a run-time position. */
+static bool
+part_of(const Val *v, const Val *root, int64_t *at, Type *part)
+{
+	const Op *view = v->def;
+
+	*part = root->type;
+	if (view->code != O_view || view_source(view) != root)
+		return false;
+	for (int d = 0; d < root->type.rank; d++) {
+		if (view_gathers(view, d) || !val_is_const(view_start(view, d), &at[d]) || view_step(view, d) != 1)
+			return false;
+		part->shape[d] = view_span(view, d);
+	}
+	return true;
+}
+
+/* Sets the bounds of the tile after o has written its part v, which starts at `at`, with bounds e. `first`: nothing
+ * has been written before. */
+static void
+part_written(Bounds *b, Op *o, const Val *v, Val *root, const int64_t *at, const Type *part, const TileBounds *e,
+             bool first)
+{
+	TileBounds own = of_root(b, o, e, v->def, part), now, old, both;
+
+	if (type_same(part, &root->type)) {
+		edge_set(b, root, &own);
+		return;
+	}
+	if (!first || !bounds_extended(b, o, &own, at, part, &root->type, &now)) {
+		old = bounds_of_view(b, o, v->def, edge_of(b, root));
+		if (bounds_same(o, &old, e, v->type.rank, &both))
+			now = known_of_both(edge_of(b, root), e);
+		else
+			now = bounds_replaced(b, o, edge_of(b, root), &own, at, part, &root->type);
+	}
+	edge_set(b, root, &now);
+}
+
 bool
-shared_written(Bounds *b, Op *o, Val *v, const TileBounds *e)
+shared_written(Bounds *b, Op *o, Val *v, const TileBounds *of)
 {
 	Val *root = view_root(v);
-	const Op *view = v->def;
 	int64_t at[DIM_MAX];
-	Type part = root->type;
-	TileBounds now, own;
+	Type part;
+	TileBounds e = *of;
 	SharedTile *s;
-	bool first, all = true;
+	bool first, whole, known;
 
 	if (!is_shared(root))
 		return true;
 	s = shared_of(b, root);
 	first = !s->written;
 	s->written = true;
-	if (is_whole(v, root)) {
-		s->writer = o->code == O_store ? o : NULL;
-		s->unknown = false;
-		edge_set(b, root, e);
-		return true;
-	}
-	if (s->unknown)
-		return true;
-	if (!bounds_known(e) && !bounds_known(edge_of(b, root)))
-		return true;
-	if (view->code != O_view || view_source(view) != root)
-		return false;
-	for (int d = 0; d < root->type.rank; d++) {
-		if (view_gathers(view, d) || !val_is_const(view_start(view, d), &at[d]) ||
-		    view_step(view, d) != 1)
+	whole = is_whole(v, root);
+	known = whole || part_of(v, root, at, &part);
+	if (known && o->code == O_store)
+		note_store(b, o, root, &e);
+	s->unknown = s->unknown && !whole;
+	if (whole)
+		edge_set(b, root, &e);
+	else if (!s->unknown && (bounds_known(&e) || bounds_known(edge_of(b, root)))) {
+		if (!known)
 			return false;
-		part.shape[d] = view_span(view, d);
-		all = all && part.shape[d] == root->type.shape[d];
+		part_written(b, o, v, root, at, &part, &e, first);
 	}
-	own = of_root(b, o, e, view, &part);
-	if (all) {
-		now = own;
-		s->unknown = false;
-	} else if (!first || !bounds_extended(b, o, &own, at, &part, &root->type, &now)) {
-		TileBounds old = bounds_of_view(b, o, view, edge_of(b, root)), both;
-
-		if (bounds_same(o, &old, e, v->type.rank, &both))
-			now = known_of_both(edge_of(b, root), e);
-		else
-			now = bounds_replaced(b, o, edge_of(b, root), &own, at, &part, &root->type);
-	}
-	edge_set(b, root, &now);
-	s->writer = NULL;
 	return true;
 }
 
@@ -380,6 +431,7 @@ save(Bounds *b, SharedStates *s, int at)
 {
 	s->was[at] = arena_alloc(b->k->unit->arena, (size_t)s->n * sizeof *s->was[at]);
 	for (int i = 0; i < s->n; i++) {
+		stores_of(b, s->root[i]); /* one for all states */
 		s->was[at][i].tile = *shared_of(b, s->root[i]);
 		s->was[at][i].edge = edge_of(b, s->root[i]);
 	}
@@ -414,7 +466,6 @@ shared_enter(Bounds *b, const Op *o, SharedStates *s)
 void
 shared_carried(Bounds *b, Val *root, const TileBounds *e)
 {
-	shared_of(b, root)->writer = NULL;
 	edge_set(b, root, e);
 }
 
@@ -464,15 +515,13 @@ leave_tile(Bounds *b, Op *o, SharedStates *s, int i, int blocks, const CarriedBo
 		now.written = now.written || s->was[1 + r][i].tile.written;
 		now.found = now.found && s->was[1 + r][i].tile.found;
 		now.unknown = now.unknown || s->was[1 + r][i].tile.unknown;
-		if (s->was[1 + r][i].tile.writer != now.writer)
-			now.writer = NULL;
 	}
-	if (o->code == O_for && c->learned->carries[i]) {
-		now.writer = NULL; /* bounds_after_loop has set the bounds */
-	} else if (o->code == O_for) {
-		if (!same)
-			bounds_carry_tile(b, c, i);
-		edge_set(b, s->root[i], s->was[0][i].edge);
+	if (o->code == O_for) {
+		if (!c->learned->carries[i]) { /* else bounds_after_loop has set the bounds */
+			if (!same)
+				bounds_carry_tile(b, c, i);
+			edge_set(b, s->root[i], s->was[0][i].edge);
+		}
 	} else if (!same && o->code == O_if && !now.unknown) {
 		TileBounds own[2] = { *s->was[1][i].edge, *s->was[2][i].edge }, e;
 
