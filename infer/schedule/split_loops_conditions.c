@@ -246,6 +246,16 @@ forms_condition(const SplitIterations *t, Forms *f, const Val *v, bool want)
 	return condition(t, f, v, want, DEPTH);
 }
 
+/* Adds the forms by which the scalar is at least n; a minimum is where both operands are. */
+static bool
+at_least(const SplitIterations *t, Forms *f, const Op *at, const Val *v, int64_t n, int depth)
+{
+	if (depth > 0 && v->def && v->def->code == O_min && block_inside(v->block, t->body))
+		return at_least(t, f, at, elt_lhs(v->def), n, depth - 1) &&
+		       at_least(t, f, at, elt_rhs(v->def), n, depth - 1);
+	return add_condition(t, f, lin_add(lin_exact(at, v), lin_const(n), -1), false);
+}
+
 bool
 forms_mask(const SplitIterations *t, Forms *f, const Op *o)
 {
@@ -253,10 +263,7 @@ forms_mask(const SplitIterations *t, Forms *f, const Op *o)
 
 	for (int d = 0; d < o->out[0]->type.rank; d++)
 		if (IMM(o, dims) >> d & 1 &&
-		    !add_condition(t, f,
-		                   lin_add(lin_exact(o, mask_bound(o, next++)),
-		                           lin_const(o->out[0]->type.shape[d]), -1),
-		                   false))
+		    !at_least(t, f, o, mask_bound(o, next++), o->out[0]->type.shape[d], DEPTH))
 			return false;
 	return true;
 }

@@ -235,6 +235,17 @@ split_always(Pair *x, const Val *v, bool want)
 	return musts_hold(x);
 }
 
+/* Requires that scalar v is at least n: the smaller of two numbers is if both are. */
+static bool
+must_reach(Pair *x, const Val *v, int64_t n, int depth)
+{
+	const Op *o = v->def;
+
+	if (o && o->code == O_min && depth > 0)
+		return must_reach(x, elt_lhs(o), n, depth - 1) && must_reach(x, elt_rhs(o), n, depth - 1);
+	return must(x, affine_add(affine_of(x->p->k, v), affine_const(n), -1));
+}
+
 bool
 split_masks_nothing(Pair *x, const Op *o)
 {
@@ -242,9 +253,7 @@ split_masks_nothing(Pair *x, const Op *o)
 
 	x->nmust = 0;
 	for (int d = 0, next = 0; d < t->rank; d++)
-		if (IMM(o, dims) >> d & 1 &&
-		    !must(x, affine_add(affine_of(x->p->k, mask_bound(o, next++)),
-		                        affine_const(t->shape[d]), -1)))
+		if (IMM(o, dims) >> d & 1 && !must_reach(x, mask_bound(o, next++), t->shape[d], DEPTH))
 			return false;
 	return musts_hold(x);
 }

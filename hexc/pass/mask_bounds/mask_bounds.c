@@ -245,6 +245,10 @@ edges_of_memory(Bounds *b, Op *o, Val *v)
 		}
 		from = own_bound(b, o, v, d, true, v->type.shape[d]);
 		below = own_bound(b, o, v, d, false, v->type.shape[d]);
+		if (below && e.at[d] && bound_at_most(o, e.at[d], below))
+			below = NULL;
+		if (from && e.from[d] && bound_at_most(o, from, e.from[d]))
+			from = NULL;
 		if (!from && !below)
 			continue;
 		e.at[d] = bound_tighter(o, O_min, e.at[d], below);
