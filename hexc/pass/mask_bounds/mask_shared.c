@@ -105,8 +105,9 @@ store_zeros(Bounds *b, Op *o, const TileBounds *e)
 	o->in[IN_store_value] = mask_all(b, o, store_value(o), e, 0, 0);
 }
 
-/* Makes missing elements of a shared tile 0 in memory, if c says that some may be missing and not 0: an op reads
- * them as 0, and they exist. Copies have written zeros. Which store was the last one does not matter. */
+/* Makes missing elements of a shared tile 0 in memory, if c says that some may be missing and not 0: an
+ * op reads them as 0, and they exist. Copies have written zeros. Which store was the last one does not
+ * matter. */
 static void
 zero_in_memory(Bounds *b, const Val *root, const MaskCond *c)
 {
@@ -120,7 +121,8 @@ zero_in_memory(Bounds *b, const Val *root, const MaskCond *c)
 	all->zeros = true;
 }
 
-/* Store o, of a value with bounds e, writes a shared tile: sets what is known of missing elements, or notes it. */
+/* Store o, of a value with bounds e, writes a shared tile: sets what is known of missing elements, or
+ * notes it. */
 static void
 note_store(Bounds *b, Op *o, const Val *root, TileBounds *e)
 {
@@ -129,7 +131,8 @@ note_store(Bounds *b, Op *o, const Val *root, TileBounds *e)
 	if (!bounds_known(e))
 		return;
 	if (!all->zeros) {
-		VEC_PUSH(b->k->unit->arena, all->store, all->n, all->cap, ((MaskedStore){ o, *e, false }));
+		VEC_PUSH(b->k->unit->arena, all->store, all->n, all->cap,
+		         ((MaskedStore){ o, *e, false }));
 		return;
 	}
 	store_zeros(b, o, e);
@@ -338,8 +341,8 @@ is_whole(const Val *v, const Val *root)
 	return true;
 }
 
-/* Sets `at` and *part to the start and the type of the part of the tile that v is, a view of it. Returns false if v
- * gathers, is strided or starts at a run-time position. */
+/* Sets `at` and *part to the start and the type of the part of the tile that v is, a view of it. Returns
+ * false if v gathers, is strided or starts at a run-time position. */
 static bool
 part_of(const Val *v, const Val *root, int64_t *at, Type *part)
 {
@@ -349,18 +352,19 @@ part_of(const Val *v, const Val *root, int64_t *at, Type *part)
 	if (view->code != O_view || view_source(view) != root)
 		return false;
 	for (int d = 0; d < root->type.rank; d++) {
-		if (view_gathers(view, d) || !val_is_const(view_start(view, d), &at[d]) || view_step(view, d) != 1)
+		if (view_gathers(view, d) || !val_is_const(view_start(view, d), &at[d]) ||
+		    view_step(view, d) != 1)
 			return false;
 		part->shape[d] = view_span(view, d);
 	}
 	return true;
 }
 
-/* Sets the bounds of the tile after o has written its part v, which starts at `at`, with bounds e. `first`: nothing
- * has been written before. */
+/* Sets the bounds of the tile after o has written its part v, which starts at `at`, with bounds e.
+ * `first`: nothing has been written before. */
 static void
-part_written(Bounds *b, Op *o, const Val *v, Val *root, const int64_t *at, const Type *part, const TileBounds *e,
-             bool first)
+part_written(Bounds *b, Op *o, const Val *v, Val *root, const int64_t *at, const Type *part,
+             const TileBounds *e, bool first)
 {
 	TileBounds own = of_root(b, o, e, v->def, part), now, old, both;
 
