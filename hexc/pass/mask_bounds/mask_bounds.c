@@ -238,9 +238,9 @@ edges_of_memory(Bounds *b, Op *o, Val *v)
 		if (!view_operand_in_tensor(b->k, v->def, view_operand_dim(v->def, d))) {
 			start = start_of(v, d, o, &rd, &step);
 			size = p->size[rd];
-			if (size)
-				e.at[d] = mask_shares(o, start ? ir_bin(o->parent, o, O_sub, size, start) : size,
-				                      step);
+			if (size && start)
+				size = ir_bin(o->parent, o, O_sub, size, start);
+			e.at[d] = mask_shares(o, size, step);
 			e.from[d] = first_of(b, o, start, step);
 		}
 		from = own_bound(b, o, v, d, true, v->type.shape[d]);
@@ -315,13 +315,15 @@ mask_new(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound, double f, int64
 void
 bounds_error(Bounds *b, const Op *o, const char *fmt, ...)
 {
+	BoundsError e = { .o = o };
 	char text[400];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	VEC_PUSH(b->k->unit->arena, b->error, b->nerror, b->error_cap, ((BoundsError){ o, arena_printf(b->k->unit->arena, "%s", text) }));
+	e.text = arena_printf(b->k->unit->arena, "%s", text);
+	VEC_PUSH(b->k->unit->arena, b->error, b->nerror, b->error_cap, e);
 }
 
 void

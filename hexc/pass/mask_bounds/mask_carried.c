@@ -68,8 +68,11 @@ forms_size(const MaskForms *f)
 
 	for (int d = 0; d < DIM_MAX; d++)
 		n += (int)((f->ends >> d & 1) + (f->fronts >> d & 1));
-	for (int i = 0; i < f->n; i++)
-		n += 1 + f->form[i].lo + f->form[i].hi + f->form[i].tile + __builtin_popcount(f->form[i].dims);
+	for (int i = 0; i < f->n; i++) {
+		const MaskForm *m = &f->form[i];
+
+		n += 1 + m->lo + m->hi + m->tile + __builtin_popcount(m->dims);
+	}
 	return n;
 }
 

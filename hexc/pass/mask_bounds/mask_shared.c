@@ -33,8 +33,8 @@ check_read(Bounds *b, Op *o, const Val *root)
 	if (!s || !s->unknown)
 		return true;
 	bounds_error(b, o,
-	             "which elements of the shared tile are out of bounds depends on the role that stored them "
-	             "last; store `fill(x, 0)` to the tile");
+	             "which elements of the shared tile are out of bounds depends on the role that stored "
+	             "them last; store `fill(x, 0)` to the tile");
 	s->unknown = false; /* one report */
 	return false;
 }
