@@ -554,6 +554,43 @@ unmask(Interp *it, Op *o)
 	return true;
 }
 
+/* The elements of the result exist as those of another tile would if they were moved to the front along a
+ * dim. */
+LAW(front)
+{
+	InterpValue *r = slot_of(it, o->out[0]);
+	const Type *t = &o->out[0]->type;
+	const Missing *m = slot_of(it, front_like(o))->missing;
+	int d = (int)IMM(o, dim);
+	int64_t inner = inner_size(t, d), extent = t->shape[d];
+	unsigned moved = 0;
+	Missing *own;
+	uint8_t *there;
+
+	(void)eval;
+	slot_copy(it, o->out[0], op_source(o));
+	own = law_set_of(it, r, r->n);
+	law_set_clear(own);
+	for (int c = 0; m && c < m->count; c++) {
+		if (m->dims[c] >> d & 1)
+			moved |= m->dims[c];
+		else
+			memcpy(law_set_add(it, own, m->dims[c]), m->there[c], (size_t)r->n);
+	}
+	if (!moved)
+		return true;
+	there = law_set_add(it, own, moved);
+	for (int64_t j = 0; j < r->n; j++) {
+		int64_t at = j / inner % extent, n = 0;
+
+		for (int64_t e = 0; e < extent; e++)
+			n += exists_along(m, d, j + (e - at) * inner);
+		there[j] = at < n;
+	}
+	law_set_settle(own);
+	return true;
+}
+
 /* ---- dispatch -------------------------------------------------------------------------------- */
 
 bool

@@ -288,7 +288,8 @@ LAW(store)
 	bool ok;
 
 	if (IMM(o, all_exist) && !part_known(to) && !law_is_full(m))
-		return interp_error(it, INTERP_E_FAULT, o, "a part at a run-time position has missing elements");
+		return interp_error(it, INTERP_E_FAULT, o,
+		                    "a part at a run-time position has missing elements");
 	if (v->shared && (IMM(o, update) || !part_known(to)))
 		all_exist(v->shared);
 	it->left_out = v->param || IMM(o, update) ? left_out(it, v, &to->type, m, x->n) : NULL;

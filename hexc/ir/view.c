@@ -134,7 +134,8 @@ view_is_bounded(const Op *view)
 static Val *
 bound_of(const Op *view, int d, int part, int64_t open)
 {
-	Val *v = view_is_bounded(view) ? view->in[IN_view_start + part * view_source(view)->type.rank + d] : NULL;
+	int at = IN_view_start + part * view_source(view)->type.rank + d;
+	Val *v = view_is_bounded(view) ? view->in[at] : NULL;
 	int64_t c;
 
 	return v && val_is_const(v, &c) && c == open ? NULL : v;

@@ -153,6 +153,8 @@ lower_fn_parts(Lower *l, const Expr *e, int n, LoweredValue *out)
 		return lower_fn_expr(l, f, e, n, out);
 	if (e->kind == EX_call && lower_is_prelude(e->name))
 		return lower_prelude_expr(l, e, n, out);
+	if (e->kind == EX_call && strcmp(e->name, "topk") == 0)
+		return lower_topk(l, e, n, out);
 	if (e->kind == EX_call && (strcmp(e->name, "scan") == 0 || strcmp(e->name, "reduce") == 0))
 		return lower_scan(l, e, n, out);
 	if (lower_expr(l, e).kind != VK_none)

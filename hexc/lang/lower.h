@@ -380,6 +380,12 @@ LoweredValue lower_reduce_last(Lower *l, const Expr *e);
 void lower_assign_part(Lower *l, const Stmt *s, Sym *sym);
 /* Returns the index of the largest (O_reduce_max) or smallest element along a dim. */
 LoweredValue lower_arg_extreme(Lower *l, const Expr *e, OpCode code);
+/* ---- lower_sort.c ---------------------------------------------------------------------------------- */
+
+LoweredValue lower_sort(Lower *l, const Expr *e); /* and argsort */
+/* topk: the first `want` of its two values. Returns false after a report. */
+bool lower_topk(Lower *l, const Expr *e, int want, LoweredValue *out);
+LoweredValue lower_topk_values(Lower *l, const Expr *e);
 
 /* ---- inline_fn.c ------------------------------------------------------------------------------ */
 

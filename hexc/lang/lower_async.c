@@ -11,8 +11,8 @@ check_bounded(Lower *l, const Stmt *s, const char *what, Operand tensor)
 	if (!tensor.v.v->def || !view_is_bounded(tensor.v.v->def))
 		return false;
 	diag_error(l->diag, s->src,
-	           "async %s does not support `from` and `below`: it transfers boxes of the tensor; use a plain "
-	           "assignment, or slices of the whole tensor and `where`",
+	           "async %s does not support `from` and `below`: it transfers boxes of the tensor; use a "
+	           "plain assignment, or slices of the whole tensor and `where`",
 	           what);
 	return true;
 }

@@ -50,6 +50,9 @@ static const Builtin builtin[] = {
 	{ "reduce_last", 2, 2, O_none, lower_reduce_last, "reduce_last(x, dim)" },
 	{ "argmax", 2, 2, O_none, call_argmax, "argmax(x, dim)" },
 	{ "argmin", 2, 2, O_none, call_argmin, "argmin(x, dim)" },
+	{ "sort", 2, 2, O_none, lower_sort, "sort(x, dim)" },
+	{ "argsort", 2, 2, O_none, lower_sort, "argsort(x, dim)" },
+	{ "topk", 3, 3, O_none, lower_topk_values, "topk(x, k, dim)" },
 	{ "mean", 2, 2, O_none, lower_mean, "mean(x, dim)" },
 	{ "dot", 2, 4, O_none, call_dot, "dot(a, b) or dot(a, b, accumulator)" },
 	{ "sparse", 2, 2, O_none, lower_sparse, "sparse(values, positions)" },
@@ -383,8 +386,11 @@ no_write_between(const Op *a, const Op *b)
 		const Op *o = turn ? b : a, *end = turn ? a : b;
 		bool writes = false;
 
-		for (; o && o != end; o = o->next)
-			writes = writes || o->blk[0] || (access_target(o) && access_target(o)->type.space == S_shared);
+		for (; o && o != end; o = o->next) {
+			const Val *to = access_target(o);
+
+			writes = writes || o->blk[0] || (to && to->type.space == S_shared);
+		}
 		if (o)
 			return !writes;
 	}

@@ -60,15 +60,15 @@ lower_zero_filled(Lower *l, const LoweredValue *v)
 {
 	Op *fill = v->kind == VK_val ? v->v->def : NULL, *load = fill && fill->nin ? fill->in[0]->def : NULL;
 	LoweredValue r = { .kind = VK_view };
-	bool zero;
+	double f = fill ? fill->fimm : 0;
 
 	if (!fill || fill->code != O_fill || fill != l->b->last || !load || load->code != O_load ||
 	    load->next != fill)
 		return value_none();
 	r.v = load_source(load);
-	zero = dtype_is_float(v->v->type.dtype) ? !(fabs(fill->fimm) > 0) && !signbit(fill->fimm) && !isnan(fill->fimm)
-	                                        : IMM(fill, fill) == 0;
-	if (!zero || r.v->type.space != S_global || r.v->type.dtype != v->v->type.dtype || !r.v->def ||
+	if (fabs(f) > 0 || signbit(f) || isnan(f) || IMM(fill, fill)) /* floats: in fimm */
+		return value_none();
+	if (r.v->type.space != S_global || r.v->type.dtype != v->v->type.dtype || !r.v->def ||
 	    view_is_bounded(r.v->def) || fabs(num_outside(r.v->type.dtype)) > 0)
 		return value_none();
 	op_unlink(fill);
@@ -81,12 +81,13 @@ lower_zero_filled(Lower *l, const LoweredValue *v)
 static LoweredValue
 fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
 {
-	LoweredValue r = { .kind = VK_view }, filled;
+	LoweredValue r = { .kind = VK_view }, filled = value_none();
 	const Type *from;
 	Val *in[2];
 
 	t.space = S_reg;
-	filled = value_is_tile(&src.v) && type_same(&src.v.v->type, &t) ? lower_zero_filled(l, &src.v) : value_none();
+	if (value_is_tile(&src.v) && type_same(&src.v.v->type, &t))
+		filled = lower_zero_filled(l, &src.v);
 	if (filled.kind == VK_view)
 		src.v = filled;
 	from = src.v.kind == VK_view ? &src.v.v->type : NULL;

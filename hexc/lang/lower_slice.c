@@ -284,8 +284,8 @@ take_bounds(Lower *l, Taken *t, int d)
 		return true;
 	if (t->base.kind != VK_view || t->base.v->type.space != S_global) {
 		diag_error(l->diag, s->src,
-		           "only slices of tensors can have bounds, but `%s` is a %s tile; bound the slice that "
-		           "fills it, or use `where`",
+		           "only slices of tensors can have bounds, but `%s` is a %s tile; bound the slice "
+		           "that fills it, or use `where`",
 		           base_text(l, t->e), t->base.kind == VK_view ? "shared" : "register");
 		return false;
 	}

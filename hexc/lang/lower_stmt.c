@@ -191,7 +191,7 @@ assign_slice(Lower *l, const Stmt *s)
 	const char *what;
 	Type t, g, full;
 	Val *in[2];
-	bool filled = false;
+	bool filled = false, copies;
 
 	if (sym && value_is_tile(&sym->val)) {
 		lower_assign_part(l, s, sym);
@@ -221,7 +221,9 @@ assign_slice(Lower *l, const Stmt *s)
 	if (src.v.kind == VK_none)
 		return;
 	g.space = S_global;
-	if (s->op == TK_assign && t.space == S_shared && view_gather_dim(dst.v.v->def) < 0 && full.rank == t.rank) {
+	copies = s->op == TK_assign && t.space == S_shared && view_gather_dim(dst.v.v->def) < 0 &&
+	         full.rank == t.rank;
+	if (copies) {
 		Type r = type_free(t);
 
 		r.space = S_reg;
@@ -230,8 +232,7 @@ assign_slice(Lower *l, const Stmt *s)
 		filled = slice.kind == VK_view;
 		src.v = filled ? slice : src.v;
 	}
-	if (src.v.kind == VK_view && t.space == S_shared && type_same(&src.v.v->type, &g) && full.rank == t.rank &&
-	    view_gather_dim(dst.v.v->def) < 0 &&
+	if (copies && src.v.kind == VK_view && type_same(&src.v.v->type, &g) &&
 	    l->k->param[root_of(src.v.v)->index].read) {
 		in[0] = lower_whole(l, src.e->src, src.v.v);
 		in[1] = dst.v.v;

@@ -116,7 +116,8 @@ parse_bounds(TileParser *p, Slice *s)
 		Expr **bound = parse_is_word(p, "from") ? &s->from : &s->below;
 
 		if (*bound)
-			parse_error(p, p->tok->src, "the slice has two bounds `%s`; use `max` or `min` of both",
+			parse_error(p, p->tok->src,
+			            "the slice has two bounds `%s`; use `max` or `min` of both",
 			            p->tok->u.name);
 		parse_next(p);
 		*bound = parse_expr(p);

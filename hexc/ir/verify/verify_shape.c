@@ -288,6 +288,19 @@ shape_fill(Arena *a, const Op *o)
 }
 
 const char *
+shape_front(Arena *a, const Op *o)
+{
+	const Type *x = &op_source(o)->type, *t = &o->out[0]->type;
+	Type like = front_like(o)->type;
+
+	like.dtype = x->dtype;
+	like = type_free(like);
+	if (t->space != S_reg || !type_same(x, t) || !type_same(&like, t))
+		return types_differ(a, "not a register tile, or the result has another type or shape", x, t);
+	return IMM(o, dim) < 0 || IMM(o, dim) >= t->rank ? "no such dimension" : NULL;
+}
+
+const char *
 shape_mask(Arena *a, const Op *o)
 {
 	const Type *t = &o->out[0]->type;

@@ -188,10 +188,11 @@ bool shared_written(Bounds *b, Op *o, Val *v, const TileBounds *e);
 void shared_found(Bounds *b, const Val *root);
 /* The tile has bounds e at the start of a loop's body. */
 void shared_carried(Bounds *b, Val *root, const TileBounds *e);
-/* Follow shared tiles through o's blocks: before it, after block r, and after the op; c: of a loop. */
+/* Follow shared tiles through o's blocks: before it, after block r, and after the op; c: of a loop.
+ * shared_leave returns the op that replaces o. */
 void shared_enter(Bounds *b, const Op *o, SharedStates *s);
 void shared_next(Bounds *b, SharedStates *s, int r);
-Op *shared_leave(Bounds *b, Op *o, SharedStates *s, const CarriedBounds *c); /* returns the op that replaces o */
+Op *shared_leave(Bounds *b, Op *o, SharedStates *s, const CarriedBounds *c);
 
 /* mask_shapes.c */
 /* Return the bounds of a reshape from type x to t, of a part along dim d that starts at `from`, .. */

@@ -206,6 +206,17 @@ end_or_extent(Bounds *b, Op *at, Val *v, const Type *t, int d)
 	return all ? ir_const(at->parent, at, t->shape[d]) : v;
 }
 
+/* Returns the scalar, in terms of values from before o, that both blocks of o compute: v[0] and v[1].
+ * NULL: there is none. */
+static Val *
+same_outside(Op *o, Val *const v[2])
+{
+	Val *yes = val_outside(o->parent, o, v[0], o->blk[0]);
+	Val *no = yes ? val_outside(o->parent, o, v[1], o->blk[1]) : NULL;
+
+	return no && index_equal(o, yes, no) ? yes : NULL;
+}
+
 /* What bounds e say of elements that part p leaves out: they are zero, or finite. */
 static void
 known_of_part(const TileBounds *e, const MaskForms *f, const BoundPart *p, bool *zero, bool *finite)
@@ -261,15 +272,13 @@ bounds_chosen(Bounds *b, Op *o, const TileBounds own[2], const Type *t, TileBoun
 			Op *at = o->blk[r]->last;
 
 			v[r] = part_value(at, &f, &part[p], &own[r], t);
-			if (part[p].dim >= 0 && !part[p].front)
-				v[r] = end_or_extent(b, at, v[r], t, part[p].dim);
 			known_of_part(&own[r], &f, &part[p], &zero[r], &finite[r]);
 		}
-		same = part[p].tile ? NULL : val_outside(o->parent, o, v[0], o->blk[0]);
-		if (same) {
-			Val *other = val_outside(o->parent, o, v[1], o->blk[1]);
-
-			same = other && index_equal(o, same, other) ? same : NULL;
+		same = part[p].tile ? NULL : same_outside(o, v);
+		if (!same && part[p].dim >= 0 && !part[p].front) {
+			for (int r = 0; r < 2; r++)
+				v[r] = end_or_extent(b, o->blk[r]->last, v[r], t, part[p].dim);
+			same = same_outside(o, v);
 		}
 		if (!same) {
 			o = if_carry(o, v[0], v[1]);

@@ -76,6 +76,56 @@ counted(Op *o, Val *x, int d)
 	return in[0];
 }
 
+/* Returns the bounds that elements with bounds e would have, moved to the front along d. */
+static TileBounds
+bounds_at_front(Op *o, const TileBounds *e, int d)
+{
+	const Type *t = &o->out[0]->type;
+	TileBounds along = bounds_along(e, d), r = *e;
+	Val *count, *in[2];
+	MaskCond c = { .dims = 0 };
+	Type n = type_tile(D_i32, S_reg, t->rank, t->shape);
+	Type cond = type_tile(D_bool, S_reg, t->rank, t->shape);
+
+	r.at[d] = r.from[d] = NULL;
+	r.nmore = 0;
+	for (int i = 0; i < e->nmore; i++)
+		if (!(e->more[i].dims >> d & 1))
+			r.more[r.nmore++] = e->more[i];
+	bounds_forget_values(&r);
+	if (!along.nmore && !along.from[d]) {
+		r.at[d] = along.at[d];
+		return r;
+	}
+	if (!along.nmore) {
+		count = ir_const(o->parent, o, t->shape[d]);
+		count = along.at[d] ? ir_bin(o->parent, o, O_min, count, along.at[d]) : count;
+		r.at[d] = ir_bin(o->parent, o, O_sub, count, bound_clamped(o, along.from[d], t->shape[d]));
+		return r;
+	}
+	for (int i = 0; i < along.nmore; i++)
+		c.dims |= along.more[i].dims;
+	c.dims |= 1u << d;
+	in[1] = counted(o, inside_tile(o, &along, t), d);
+	in[1] = op_new(o->parent, o, O_broadcast, o->src, 1, in + 1, 1, &n)->out[0];
+	in[0] = op_new(o->parent, o, O_iota, o->src, 0, NULL, 1, &n)->out[0];
+	IMM_SET(in[0]->def, dim, d);
+	cond_set_tile(o, &c, op_new(o->parent, o, O_lt, o->src, 2, in, 1, &cond)->out[0]);
+	r.more[r.nmore++] = c;
+	return r;
+}
+
+void
+edge_front(Bounds *b, Op *o)
+{
+	TileBounds e = bounds_at_front(o, edge_of(b, front_like(o)), (int)IMM(o, dim));
+	Val *x = op_source(o);
+
+	x = op_new(o->parent, o, O_unmask, o->src, 1, &x, 1, &x->type)->out[0];
+	edge_set(b, x, &e);
+	resolved(b, o, x);
+}
+
 /* Has the range [from, at) an element? Proved only for from NULL (0), where `at` is often a size minus a
  * start. */
 static bool
