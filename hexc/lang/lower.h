@@ -314,7 +314,7 @@ Val *lower_unmask(Lower *l, Src src, Val *x);
  * Expressed as a select between both, which pass fold replaces with v. */
 Val *lower_as_far(Lower *l, const Expr *e, Val *v, Val *x, int reduced);
 
-/* ---- lower_dot.c, lower_sparse.c, lower_lookup.c --------------------------------------------- */
+/* ---- lower_dot.c, lower_expand.c ------------------------------------------------------------ */
 
 /* dot(a, b) without an accumulator argument, to which `+ x` may be fused */
 bool lower_is_plain_dot(const Lower *l, const Expr *e);

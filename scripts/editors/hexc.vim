@@ -7,6 +7,7 @@ endif
 syn match hexcControl /\<roles\ze\s*{/
 syn match hexcControl /\<\%(producer\|consumer\)\ze\s*\%({\|\<\%(warps\|teams\|registers\)\>\)/
 syn match hexcControl /\<\%(await\|arrive\)\ze\s\+\h/
+syn match hexcControl /\%([0-9A-Za-z_)\]:]\s\)\@2<=\%(from\|below\)\ze\s\+[0-9A-Za-z_(]/
 syn match hexcControl /\<unroll\ze\s\+for\>/
 syn match hexcModifier /\<\%(warps\|teams\|registers\)\ze\s\+[0-9A-Za-z_(]/
 syn match hexcModifier /\<packed\ze\%(\s*(\|\s\+\h\)/
@@ -22,7 +23,7 @@ syn keyword hexcDeclaration kernel fn assume const tune default let var static_a
 syn keyword hexcModifier shared register out inout strides
 syn keyword hexcConstant true false block inf newaxis
 syn keyword hexcType bool i1 u1 i2 u2 i3 u3 i4 u4 i5 u5 i6 u6 i7 u7 i8 u8 i16 u16 i32 u32 i64 u64 e1m1 e1m2 e2m1 e1m3 e2m2 e3m1 e1m4 e2m3 e3m2 e4m1 e1m5 e2m4 e3m3 e4m2 e5m1 e1m6 e2m5 e3m4 e4m3 e5m2 e6m1 e8m0 nf4 f16 bf16 tf32 f32 f64
-syn match hexcFunction /\<\%(exp\|exp2\|log\|sqrt\|rsqrt\|tanh\|floor\|round\|trunc\|popcount\|clz\|mulhi\|abs\|max\|min\|fma\|bitcast\|where\|rarely\|lookup\|ceil\|inside\|fill\|exact\|cdiv\|sum\|reduce_max\|reduce_min\|reduce_last\|argmax\|argmin\|mean\|dot\|sparse\|transpose\|reshape\|shift\|cumsum\|cumprod\|cummax\|cummin\|scan\|reduce\|concat\|atomic_add\|atomic_max\|atomic_min\|atomic_and\|atomic_or\|atomic_xor\|atomic_swap\|atomic_cas\|grid_barrier\|relayout\|print\|assert\|iota\|isnan\|isinf\|maximum\|minimum\|clamp\|fmod\|mod\|expm1\|log2\|log1p\|pow\|sin\|cos\|erf\|erfc\|sigmoid\|silu\|gelu\|gelu_tanh\|philox\|random\)\ze\s*(/
+syn match hexcFunction /\<\%(exp\|exp2\|log\|sqrt\|rsqrt\|tanh\|floor\|round\|trunc\|popcount\|clz\|mulhi\|abs\|max\|min\|fma\|bitcast\|where\|rarely\|lookup\|ceil\|inside\|fill\|exact\|cdiv\|sum\|reduce_max\|reduce_min\|reduce_last\|argmax\|argmin\|sort\|argsort\|topk\|mean\|dot\|sparse\|transpose\|reshape\|shift\|cumsum\|cumprod\|cummax\|cummin\|scan\|reduce\|concat\|atomic_add\|atomic_max\|atomic_min\|atomic_and\|atomic_or\|atomic_xor\|atomic_swap\|atomic_cas\|grid_barrier\|relayout\|print\|assert\|iota\|isnan\|isinf\|maximum\|minimum\|clamp\|fmod\|mod\|expm1\|log2\|log1p\|pow\|sin\|cos\|erf\|erfc\|sigmoid\|silu\|gelu\|gelu_tanh\|philox\|random\)\ze\s*(/
 " End of lists
 
 syn match hexcName /\%(\<\%(kernel\|fn\)\s\+\)\@<=\h\w*/

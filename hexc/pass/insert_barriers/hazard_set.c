@@ -341,8 +341,11 @@ access_conflict(BarrierInsertion *s, const HazardAccess *then, const HazardAcces
 		return false;
 	if (!then->async || then->root != now->root)
 		return true;
-	if (now->async)
-		return then->landed || (s->uncommitted && !then->landed);
+	if (now->async) { /* in a role, mbarriers order the stages of a ring */
+		bool ring = then->wrap && op_role(now->op) != ROLE_ALL;
+
+		return then->landed ? !ring : s->uncommitted;
+	}
 	return (s->uncommitted && !then->landed) || (then->waited && !then->settled);
 }
 
