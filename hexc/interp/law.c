@@ -363,6 +363,16 @@ names_after(const Op *o, unsigned dims, const Type *x, const Type *t)
 {
 	unsigned r = 0;
 
+	if (o->code == O_reshape && (IMM(o, dropped) || IMM(o, added))) {
+		for (int d = 0, to = 0; d < x->rank; d++) {
+			if (IMM(o, dropped) >> d & 1)
+				continue;
+			while (IMM(o, added) >> to & 1)
+				to++;
+			r |= (dims >> d & 1) << to++;
+		}
+		return r;
+	}
 	if (o->code == O_reshape && !type_same(x, t))
 		return law_names_reshaped(dims, x, t);
 	if (o->code == O_transpose) {

@@ -285,12 +285,9 @@ LAW(store)
 	InterpValue *x = slot_of(it, store_value(o));
 	const Missing *m = store_value(o)->type.space == S_reg ? x->missing : NULL;
 	Filled zeros = { NULL, NULL };
-	bool ok;
+	bool ok, known = part_known(to) || IMM(o, placed);
 
-	if (IMM(o, all_exist) && !part_known(to) && !law_is_full(m))
-		return interp_error(it, INTERP_E_FAULT, o,
-		                    "a part at a run-time position has missing elements");
-	if (v->shared && (IMM(o, update) || !part_known(to)))
+	if (v->shared && (IMM(o, update) || !known))
 		all_exist(v->shared);
 	it->left_out = v->param || IMM(o, update) ? left_out(it, v, &to->type, m, x->n) : NULL;
 	if (v->shared && !IMM(o, update) && m)
@@ -298,7 +295,7 @@ LAW(store)
 	ok = eval(it, o);
 	law_restore(zeros);
 	it->left_out = NULL;
-	if (v->shared && !IMM(o, update) && part_known(to))
+	if (v->shared && !IMM(o, update) && known)
 		write_shared_conditions(it, to, v, &to->type, m);
 	if (found) { /* where nothing is written, the old value is missing */
 		Missing old = { .n = x->n };

@@ -1,5 +1,5 @@
-/* lower_expand.c - lowers sparse(values, positions) and lookup(table, indices), which make a tile from the elements
- * of a smaller one. */
+/* lower_expand.c - lowers sparse(values, positions) and lookup(table, indices), which make a tile from
+ * the elements of a smaller one. */
 #include "hexc/ir/sparse.h"
 #include "hexc/lang/lower.h"
 

@@ -229,10 +229,11 @@ check_indices(Lower *l, const Expr *e, int d, LoweredValue *v)
 
 /* ---- parts of register tiles ------------------------------------------------------------------- */
 
-/* Slices [start, start + extent) of each dim, with result type r, in registers; returns NULL if that is
- * not possible. */
+/* Slices [start, start + extent) of each dim, with result type r, which lacks the dims `missing`, in
+ * registers; returns NULL if that is not possible. */
 static Val *
-slice_registers(Lower *l, Src src, const LoweredValue *x, Val *const *start, const int64_t *extent, Type r)
+slice_registers(Lower *l, Src src, const LoweredValue *x, Val *const *start, const int64_t *extent,
+                int64_t missing, Type r)
 {
 	const Type *t = &x->v->type;
 	int64_t at[DIM_MAX];
@@ -245,7 +246,11 @@ slice_registers(Lower *l, Src src, const LoweredValue *x, Val *const *start, con
 		return NULL;
 	for (int d = 0; d < t->rank; d++)
 		v = lower_put_slice(l, src, v, d, at[d], extent[d]);
-	return v->type.rank == r.rank ? v : put1(l, O_reshape, src, v, r);
+	if (v->type.rank == r.rank)
+		return v;
+	v = put1(l, O_reshape, src, v, r);
+	IMM_SET(v->def, dropped, missing);
+	return v;
 }
 
 /* ---- the slice --------------------------------------------------------------------------------- */
@@ -457,7 +462,8 @@ taken_tile(Lower *l, Taken *t)
 
 	t->res.v = NULL;
 	if (!t->res.single && !t->nindex)
-		t->res.v = slice_registers(l, t->e->src, &t->base, t->in + 1, t->extent, type);
+		t->res.v = slice_registers(l, t->e->src, &t->base, t->in + 1, t->extent, t->missing,
+		                           type);
 	if (t->res.v) {
 		t->res.kind = VK_val;
 		return t->res;
@@ -549,6 +555,23 @@ take(Lower *l, const Expr *e, Taken *t)
 	return t->base.kind == VK_view ? taken_view(l, t, t->base.v->type.space) : taken_tile(l, t);
 }
 
+/* Returns a bit set: the new dims of the slice. */
+static int64_t
+added_dims(const Taken *t)
+{
+	int64_t added = 0;
+	int n = 0;
+
+	for (int d = 0; d <= t->base.v->type.rank; d++) {
+		for (int i = 0; i < t->fresh[d]; i++)
+			added |= (int64_t)1 << n++;
+		if (d == t->base.v->type.rank || t->missing >> d & 1)
+			continue;
+		n += t->nindex && t->dim[0] == d ? t->along.rank : 1;
+	}
+	return added;
+}
+
 LoweredValue
 lower_slice(Lower *l, const Expr *e)
 {
@@ -563,6 +586,8 @@ lower_slice(Lower *l, const Expr *e)
 	r = t.res;
 	r.kind = VK_val;
 	r.v = put_reshape(l, e->src, v.v, t.full.rank, t.full.shape);
+	if (r.v != v.v && t.dropped < t.base.v->type.rank)
+		IMM_SET(r.v->def, added, added_dims(&t));
 	return r;
 }
 

@@ -71,7 +71,7 @@ put_part(Lower *l, Src src, Val *x, Val *v, Val *const *start)
 	for (int d = 0; d < t.rank; d++)
 		in[1 + d] = start[d];
 	part.space = S_shared;
-	IMM_SET(put_store(l, src, v, put_op(l, O_view, src, 1 + t.rank, in, part)), all_exist, 1);
+	IMM_SET(put_store(l, src, v, put_op(l, O_view, src, 1 + t.rank, in, part)), placed, 1);
 	r = put1(l, O_load, src, in[0], t);
 	t.dtype = x->type.dtype;
 	return t.dtype != r->type.dtype ? put1(l, O_cast, src, r, t) : r;

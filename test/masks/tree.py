@@ -382,7 +382,8 @@ class Text:
         if n.at.get("register"):
             self.say(depth, f"var {me}: register {n.dtype}[{extents(n.shape)}] = {v[0]};")
             for dims, x in zip(n.at["dims"], v[1:], strict=True):
-                self.say(depth, f"{me}[{part_text(dims)}] = {x};")
+                at = [(s if e is None else linear_text(e), k) for (s, k), e in zip(dims, n.at["starts"], strict=True)]
+                self.say(depth, f"{me}[{part_text(at)}] = {x};")
             return
         if n.at["based"]:
             self.say(depth, f"let t{n.id}: shared = {v[0]};")
@@ -1449,7 +1450,10 @@ class Generator:
         n = self.pick("f32 i32")
         dims = [self.part_of(s) for s in n.shape]
         x = self.load(tuple(k for _, k in dims), n.dtype)
-        return self.add("parts", [n.id, x.id], n.dtype, n.shape, based=True, register=True, dims=[dims])
+        starts = [self.number_of(s) if self.chance(0.4) else None for s, _ in dims]
+        return self.add(
+            "parts", [n.id, x.id], n.dtype, n.shape, based=True, register=True, dims=[dims], starts=starts
+        )
 
     def part_of(self, s: int) -> tuple[int, int]:
         k = self.r.choice([1, s, s, max(1, s // 2)])

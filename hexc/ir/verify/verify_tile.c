@@ -42,6 +42,29 @@ shape_transpose(Arena *a, const Op *o)
 	return NULL;
 }
 
+/* Of a reshape that drops or adds dims: do these have extent 1, and the others the same extents in order? */
+static bool
+keeps_dims(const Op *o)
+{
+	const Type *x = &op_source(o)->type, *t = &o->out[0]->type;
+	int to = 0;
+
+	if (!IMM(o, dropped) && !IMM(o, added))
+		return true;
+	for (int d = 0; d < x->rank; d++) {
+		bool drop = IMM(o, dropped) >> d & 1;
+
+		while (!drop && to < t->rank && IMM(o, added) >> to & 1)
+			to++;
+		if (drop ? x->shape[d] != 1 : to >= t->rank || x->shape[d] != t->shape[to++])
+			return false;
+	}
+	for (; to < t->rank; to++)
+		if (!(IMM(o, added) >> to & 1))
+			return false;
+	return true;
+}
+
 const char *
 shape_reshape(Arena *a, const Op *o)
 {
@@ -54,7 +77,9 @@ shape_reshape(Arena *a, const Op *o)
 	} else if (!both_reg(o)) {
 		return types_differ(a, "not register tiles of one type", x, t);
 	}
-	return type_size(x) == type_size(t) ? NULL : types_differ(a, "the number of elements differs", x, t);
+	if (type_size(x) != type_size(t))
+		return types_differ(a, "the number of elements differs", x, t);
+	return keeps_dims(o) ? NULL : types_differ(a, "dims that are neither dropped nor added differ", x, t);
 }
 
 const char *

@@ -425,15 +425,21 @@ carries_tiles(const Kernel *k)
 	return false;
 }
 
-/* Removes the bounds that views have of their own, which the masks express. */
+/* Removes what the masks express now: the bounds that views have of their own, and which dims reshapes
+ * keep. */
 static void
-unbound_views(Kernel *k)
+forget_bounds(Kernel *k)
 {
 	OpWalk w;
 
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		if (o->code == O_view && view_is_bounded(o))
 			o->nin = IN_view_start + view_source(o)->type.rank;
+		if (o->code != O_reshape)
+			continue;
+		IMM_SET(o, dropped, 0);
+		IMM_SET(o, added, 0);
+	}
 }
 
 static void
@@ -450,7 +456,7 @@ run(Bounds *b, Kernel *k)
 	grow(b, k->nval);
 	facts_keep(k);
 	bounds_block(b, k->body);
-	unbound_views(k);
+	forget_bounds(k);
 	for (int i = 0; i < b->nstore && !b->grew; i++)
 		store_leaves_out(b, &b->store[i]);
 	for (int i = 0; i < b->nerror && !b->grew; i++)

@@ -181,6 +181,9 @@ TileBounds bounds_of_shared(Bounds *b, Op *o, Val *v);
 void zeros_in_memory(Bounds *b, Op *o, Val *root);
 /* Makes all elements of a shared tile exist, before o: the missing ones are 0. */
 void shared_all_exist(Bounds *b, Op *o, Val *root);
+/* Store o puts a value with bounds e at a run-time position of a tile: which elements exist afterwards
+ * is stored in a tile of bools as well. */
+void shared_placed(Bounds *b, Op *o, const TileBounds *e);
 /* Updates the bounds of a shared tile for a write by o of elements with bounds e to v, the tile or a part of
  * it. Returns false if the part is gathered, strided or starts at a run-time position. */
 bool shared_written(Bounds *b, Op *o, Val *v, const TileBounds *e);

@@ -53,10 +53,10 @@ edge_store(Bounds *b, Op *o)
 	}
 	if (shared_written(b, o, store_dest(o), &e))
 		return;
-	if (IMM(o, all_exist) && bounds_known(&e))
-		bounds_error(b, o,
-		             "several elements at a run-time position of a register tile are assigned, some "
-		             "of which are out of bounds; assign `fill(x, 0)`");
+	if (IMM(o, placed)) {
+		shared_placed(b, o, &e);
+		return;
+	}
 	o->in[IN_store_value] = mask_all(b, o, store_value(o), &e, 0, 0);
 	shared_all_exist(b, o, view_root(store_dest(o)));
 }

@@ -104,6 +104,41 @@ bounds_broadcast(Bounds *b, Op *o, const TileBounds *f)
 	return e;
 }
 
+/* Returns the bounds of a reshape that only drops dims of extent 1 and adds such. */
+static TileBounds
+bounds_of_kept(Bounds *b, Op *o, const TileBounds *e)
+{
+	const Type *x = &op_source(o)->type, *t = &o->out[0]->type;
+	TileBounds r = { .zero = 0 };
+	int at[DIM_MAX], n = 0;
+
+	for (int d = 0; d < x->rank; d++) {
+		while (!(IMM(o, dropped) >> d & 1) && IMM(o, added) >> n & 1)
+			n++;
+		at[d] = IMM(o, dropped) >> d & 1 ? -1 : n++;
+	}
+	for (int i = 0; i < x->rank + e->nmore; i++) {
+		MaskCond c = i < x->rank ? cond_of_range(e, i) : e->more[i - x->rank], to = c;
+
+		if (!c.tile && !c.lo && !c.hi)
+			continue;
+		for (int j = c.tile ? c.tile->type.rank - 1 : -1; j >= 0; j--)
+			if (at[c.axis[j]] < 0)
+				cond_slice_tile(o, &to, j, 0, 0);
+		to.dims = 0;
+		memset(to.coef, 0, sizeof to.coef);
+		for (int d = 0; d < x->rank; d++)
+			if (at[d] >= 0) {
+				to.dims |= (c.dims >> d & 1) << at[d];
+				to.coef[at[d]] = c.coef[d];
+			}
+		for (int j = 0; to.tile && j < to.tile->type.rank; j++)
+			to.axis[j] = (int8_t)max64(at[to.axis[j]], 0);
+		cond_add(b, o, &r, t, to);
+	}
+	return r;
+}
+
 void
 edge_shape(Bounds *b, Op *o)
 {
@@ -116,6 +151,8 @@ edge_shape(Bounds *b, Op *o)
 		e = bounds_transposed(o, f);
 	else if (o->code == O_broadcast)
 		e = bounds_broadcast(b, o, f);
+	else if (IMM(o, dropped) || IMM(o, added))
+		e = bounds_of_kept(b, o, f);
 	else
 		e = bounds_reshaped(b, o, f, &op_source(o)->type, &o->out[0]->type);
 	edge_set(b, o->out[0], &e);

@@ -412,6 +412,51 @@ shared_written(Bounds *b, Op *o, Val *v, const TileBounds *of)
 	return true;
 }
 
+/* Stores in a tile of bools which elements with bounds e exist; `like`: the elements' type. */
+static void
+store_inside(Op *o, const TileBounds *e, const Type *like, Val *to)
+{
+	Val *in[2] = { inside_tile(o, e, like), to };
+	Type cond = type_tile(D_bool, S_reg, like->rank, like->shape);
+
+	in[0] = in[0] ? in[0] : mask_number(o, 1, cond);
+	op_new(o->parent, o, O_store, o->src, 2, in, 0, NULL);
+}
+
+void
+shared_placed(Bounds *b, Op *o, const TileBounds *e)
+{
+	Val *root = view_root(store_dest(o)), *in[1 + DIM_MAX];
+	const Op *view = store_dest(o)->def;
+	const TileBounds *before = edge_of(b, root);
+	Type t = type_tile(D_bool, S_shared, root->type.rank, root->type.shape), part = store_dest(o)->type;
+	MaskCond c = { .dims = 0 };
+	TileBounds after = { .zero = 0 };
+	Op *read;
+
+	part.dtype = t.dtype;
+	in[0] = op_new(o->parent, o, O_alloc, o->src, 0, NULL, 1, &t)->out[0];
+	store_inside(o, before, &root->type, in[0]);
+	for (int d = 0; d < t.rank; d++) {
+		MaskCond own = cond_of_range(e, d), old = cond_of_range(before, d);
+
+		in[1 + d] = view_start(view, d);
+		c.dims |= own.lo || own.hi ? own.dims : 0;
+		c.dims |= old.lo || old.hi ? old.dims : 0;
+		c.dims |= (unsigned)(part.shape[d] != t.shape[d]) << d;
+	}
+	for (int i = 0; i < before->nmore; i++)
+		c.dims |= before->more[i].dims;
+	for (int i = 0; i < e->nmore; i++)
+		c.dims |= e->more[i].dims;
+	store_inside(o, e, &part, op_new(o->parent, o, O_view, o->src, 1 + t.rank, in, 1, &part)->out[0]);
+	t.space = S_reg;
+	read = op_new(o->parent, o->next, O_load, o->src, 1, in, 1, &t);
+	cond_set_tile(read->next, &c, read->out[0]);
+	cond_add(b, read->next, &after, &root->type, c);
+	edge_set(b, root, &after);
+}
+
 void
 shared_all_exist(Bounds *b, Op *o, Val *root)
 {

@@ -117,6 +117,17 @@ not_implied(Bounds *b, const Op *o, const TileBounds *e, const TileBounds *t, co
 	return r;
 }
 
+/* Returns `all` and lo <= 0 < hi; each may be NULL: true, or open. */
+static Val *
+holds_at_0(Op *o, Val *all, Val *lo, Val *hi)
+{
+	Val *zero = ir_const(o->parent, o, 0);
+
+	lo = lo ? ir_bin(o->parent, o, O_le, lo, zero) : NULL;
+	hi = hi ? ir_bin(o->parent, o, O_lt, zero, hi) : NULL;
+	return mask_both(o, mask_both(o, all, lo), hi);
+}
+
 /* Removes from r the conditions that hold for all elements or for none. Returns a bool scalar, true if they
  * hold; NULL if there are none. */
 static Val *
@@ -125,6 +136,11 @@ take_uniform(Op *o, TileBounds *r, const Type *x)
 	Val *all = NULL;
 	int n = 0;
 
+	for (int d = 0; d < x->rank; d++)
+		if (x->shape[d] == 1 && (r->at[d] || r->from[d])) {
+			all = holds_at_0(o, all, r->from[d], r->at[d]);
+			r->at[d] = r->from[d] = NULL;
+		}
 	for (int i = 0; i < r->nmore; i++) {
 		const MaskCond *c = &r->more[i];
 		bool varies = c->tile != NULL;
@@ -135,16 +151,7 @@ take_uniform(Op *o, TileBounds *r, const Type *x)
 			r->more[n++] = *c;
 			continue;
 		}
-		if (c->lo) {
-			Val *v = ir_bin(o->parent, o, O_le, c->lo, ir_const(o->parent, o, 0));
-
-			all = all ? ir_bin(o->parent, o, O_and, all, v) : v;
-		}
-		if (c->hi) {
-			Val *v = ir_bin(o->parent, o, O_lt, ir_const(o->parent, o, 0), c->hi);
-
-			all = all ? ir_bin(o->parent, o, O_and, all, v) : v;
-		}
+		all = holds_at_0(o, all, c->lo, c->hi);
 	}
 	r->nmore = n;
 	return all;
