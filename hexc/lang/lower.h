@@ -242,7 +242,7 @@ const Expr *lower_only_index(const Expr *e);
 /* Does the slice have new dims, `newaxis`? */
 bool lower_has_new_dim(const Expr *e);
 /* Returns the slice without its new dims, in memory if its base is there. *full: the type of a register tile
- * with its shape; the regions are those of that shape. */
+ * with the slice's shape, new dims included. */
 LoweredValue lower_slice_memory(Lower *l, const Expr *e, Type *full);
 /* A part of a register tile that is assigned. */
 typedef struct AssignedPart {
