@@ -26,11 +26,12 @@ draw(uint64_t run, double x, int64_t j)
 	return ldexp((double)(z >> 11), -52) - 1;
 }
 
-/* Returns `exact` with noise of deviation `off`, if rounding to d changes it. */
+/* Returns `exact` with noise of deviation `off`, if rounding to d changes it. An f64 has been rounded already, and
+ * counts as changed. */
 static double
 noisy(const Interp *it, DType d, double exact, double off, int64_t j)
 {
-	if (!isfinite(exact) || num_round(d, exact) == exact)
+	if (!isfinite(exact) || (d != D_f64 && num_round(d, exact) == exact))
 		return exact;
 	return exact + off * it->opt.noise_times * 1.7320508075688772 * draw(it->opt.noise, exact, j);
 }
@@ -83,10 +84,30 @@ flush(const Interp *it, const Op *o, DType d, InterpValue *const *in, InterpValu
 		r->f[j] = flushed(div ? flushed(in[0]->f[j]) / flushed(in[1]->f[j]) : r->f[j]);
 }
 
+/* Does the op round its f64 result? */
+static bool
+rounds(OpCode code)
+{
+	switch ((int)code) {
+	case O_add:
+	case O_sub:
+	case O_mul:
+	case O_fma:
+	case O_div:
+	case O_sqrt:
+	case O_rsqrt:
+	case O_exp:
+	case O_exp2:
+	case O_log:
+	case O_tanh: return true;
+	default: return false;
+	}
+}
+
 void
 interp_noise_elt(const Interp *it, const Op *o, DType d, InterpValue *const *in, InterpValue *r)
 {
-	if (!it->opt.noise)
+	if (!it->opt.noise || (d == D_f64 && !rounds(o->code)))
 		return;
 	flush(it, o, d, in, r);
 	for (int64_t j = 0; j < r->n; j++)

@@ -78,7 +78,8 @@ check(Lower *l, Sorting *s)
 		diag_error(l->diag, s->x.e->src, "`%s` is not defined on %s; %s", s->e->name,
 		           dtype_info[d].name,
 		           d == D_bool ? "cast to u8"
-		                       : "it orders floats up to f32 and integers up to 32 bits");
+		           : s->places ? "it orders floats up to f32 and integers up to 32 bits"
+		                       : "it orders floats up to f32 and integers up to i64");
 		return false;
 	}
 	s->narrow = s->type == D_f16 || s->type == D_bf16 ||

@@ -39,7 +39,7 @@ check_read(Bounds *b, Op *o, const Val *root)
 	return false;
 }
 
-enum { PICK_MAX = 16 };
+enum { PICK_MAX = 4 };
 
 /* Reduces the condition's tile to its element `at`, a run-time index, along its dim i. */
 static void
@@ -59,8 +59,27 @@ pick_from_tile(Op *o, MaskCond *c, int i, Val *at)
 	c->tile = any;
 }
 
-/* Sets the tile of `to` to the part of c's tile that a view takes of its source. Returns false if the view
- * gathers, is strided or starts at a run-time position, except for a single index into a short dim. */
+/* Reduces the condition's tile to n elements from `start` on, a run-time index, along its dim i: through shared
+ * memory. */
+static void
+slice_in_memory(Op *o, MaskCond *c, int i, Val *start, int64_t n)
+{
+	Type t = type_tile(D_bool, S_shared, c->tile->type.rank, c->tile->type.shape), part = t;
+	Val *in[1 + DIM_MAX] = { c->tile };
+
+	in[1] = op_new(o->parent, o, O_alloc, o->src, 0, NULL, 1, &t)->out[0];
+	op_new(o->parent, o, O_store, o->src, 2, in, 0, NULL);
+	in[0] = in[1];
+	for (int d = 0; d < t.rank; d++)
+		in[1 + d] = d == i ? start : ir_const(o->parent, o, 0);
+	part.shape[i] = n;
+	in[0] = op_new(o->parent, o, O_view, o->src, 1 + t.rank, in, 1, &part)->out[0];
+	part.space = S_reg;
+	c->tile = op_new(o->parent, o, O_load, o->src, 1, in, 1, &part)->out[0];
+}
+
+/* Sets the tile of `to` to the part of c's tile that a view takes of its source. Returns false if the view gathers or
+ * is strided. */
 static bool
 tile_of_view(Op *o, const Op *view, const MaskCond *c, MaskCond *to)
 {
@@ -69,16 +88,20 @@ tile_of_view(Op *o, const Op *view, const MaskCond *c, MaskCond *to)
 	for (int i = r.tile->type.rank - 1; i >= 0; i--) {
 		int d = r.axis[i];
 		int64_t at;
+		bool one;
 
 		if (view_gathers(view, d) || view_step(view, d) != 1)
 			return false;
+		one = view_result_dim(view, d) < 0;
 		if (!val_is_const(view_start(view, d), &at)) {
-			if (view_result_dim(view, d) >= 0 || r.tile->type.shape[i] > PICK_MAX)
-				return false;
-			pick_from_tile(o, &r, i, view_start(view, d));
-			continue;
+			if (one && r.tile->type.shape[i] <= PICK_MAX) {
+				pick_from_tile(o, &r, i, view_start(view, d));
+				continue;
+			}
+			slice_in_memory(o, &r, i, view_start(view, d), one ? 1 : view_span(view, d));
+			at = 0;
 		}
-		cond_slice_tile(o, &r, i, at, view_result_dim(view, d) < 0 ? 0 : view_span(view, d));
+		cond_slice_tile(o, &r, i, at, one ? 0 : view_span(view, d));
 	}
 	to->tile = r.tile;
 	for (int i = 0; i < r.tile->type.rank; i++)
