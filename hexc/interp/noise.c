@@ -26,8 +26,8 @@ draw(uint64_t run, double x, int64_t j)
 	return ldexp((double)(z >> 11), -52) - 1;
 }
 
-/* Returns `exact` with noise of deviation `off`, if rounding to d changes it. An f64 has been rounded already, and
- * counts as changed. */
+/* Returns `exact` with noise of deviation `off`, if rounding to d changes it. An f64 has been rounded
+ * already, and counts as changed. */
 static double
 noisy(const Interp *it, DType d, double exact, double off, int64_t j)
 {

@@ -59,8 +59,8 @@ pick_from_tile(Op *o, MaskCond *c, int i, Val *at)
 	c->tile = any;
 }
 
-/* Reduces the condition's tile to n elements from `start` on, a run-time index, along its dim i: through shared
- * memory. */
+/* Reduces the condition's tile to n elements from `start` on, a run-time index, along its dim i: through
+ * shared memory. */
 static void
 slice_in_memory(Op *o, MaskCond *c, int i, Val *start, int64_t n)
 {
@@ -78,8 +78,8 @@ slice_in_memory(Op *o, MaskCond *c, int i, Val *start, int64_t n)
 	c->tile = op_new(o->parent, o, O_load, o->src, 1, in, 1, &part)->out[0];
 }
 
-/* Sets the tile of `to` to the part of c's tile that a view takes of its source. Returns false if the view gathers or
- * is strided. */
+/* Sets the tile of `to` to the part of c's tile that a view takes of its source. Returns false if the
+ * view gathers or is strided. */
 static bool
 tile_of_view(Op *o, const Op *view, const MaskCond *c, MaskCond *to)
 {
