@@ -24,5 +24,7 @@ if command -v nvcc >/dev/null && command -v "$disassemble" >/dev/null && command
 		echo "sort of $n: $ours instructions, by hand $theirs"
 		[ "$((ours * 2))" -le "$((theirs * 3))" ] || fail "sort of $n takes $ours instructions, by hand $theirs"
 	done
+else
+	echo "the instructions are not compared: nvcc, ptxas or nvdisasm is not here"
 fi
 exit $bad

@@ -3,7 +3,6 @@
 Each program has its source, and make(n, rng), which returns the arrays, the scalars, the expected values and the
 tolerance, (rtol, atol, reason). Usage: linear.py [NAME ...]; run by run-programs.sh."""
 
-import os
 import sys
 import tempfile
 from collections import namedtuple
@@ -13,6 +12,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lang"))
 from hexc_run import HOW, run  # noqa: E402
+from judged import QUICK, judge  # noqa: E402
 
 Program = namedtuple("Program", "name source make")
 PROGRAMS = []
@@ -846,12 +846,12 @@ def blocks(n, rng):
     return {"A": a, "Y": 0 * a}, {}, {"Y": np.linalg.inv(a.astype(np.float64))}, GOOD
 
 
-def check(p, n, how=HOW[:2]):
+def check(p, n):
     """The first problem of one program at one size, or None."""
     arrays, scalars, expected, (rtol, atol, _) = p.make(n, np.random.default_rng(n))
     with tempfile.TemporaryDirectory() as folder:
         try:
-            for options, got in run(folder, p.source, arrays, scalars, how=how):
+            for options, got in run(folder, p.source, arrays, scalars, HOW[:2] if QUICK else HOW):
                 for name, want in expected.items():
                     np.testing.assert_allclose(got[name], want, rtol=rtol, atol=atol,
                                                err_msg=f"{name} at n = {n}, {options}")
@@ -860,22 +860,28 @@ def check(p, n, how=HOW[:2]):
     return None
 
 
-def main(names):
-    quick = bool(os.environ.get("QUICK"))
-    passed = failed = 0
-    for p in PROGRAMS:
-        if names and p.name not in names:
-            continue
-        problem = None
-        for n in (1, 7) if quick else (1, 7, 33, 200):
-            problem = problem or check(p, n, HOW[:2] if quick else HOW)
-        passed += not problem
-        failed += bool(problem)
-        if problem:
-            print(f"{p.name}: {problem}")
-    print(f"{passed} passed, {failed} failed")
-    return failed
+@program("""
+kernel k(A: f64[8, 8], V: out f64[8], steps: i32)
+{
+    grid(1);
+    let a: register = A[:, :];
+    var v: register f64[8] = 1;
+    for s in 0..i64(steps) {
+        let w = sum(a * v, 1)[:, 0];
+        v = w * rsqrt(sum(w * w, 0));
+    }
+    V[:] = v;
+}
+""")
+def iteration_f64(n, rng):
+    """So many steps that --check has no bound and estimates."""
+    a = np.abs(rng.standard_normal((8, 8))) + np.eye(8)
+    v = np.ones(8)
+    for _ in range(20):
+        v = a @ v
+        v /= np.linalg.norm(v)
+    return {"A": a, "V": np.zeros(8)}, {"steps": 20}, {"V": v}, GOOD64
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]) != 0)
+    sys.exit(judge(PROGRAMS, sys.argv[1:], check, (1, 7, 33, 200), (1, 7)) != 0)

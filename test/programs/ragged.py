@@ -3,7 +3,6 @@
 comparison is exact. Outputs start as 77 (or 0), so what a program must not write is compared too. Usage: ragged.py
 [NAME ...]; run by run-programs.sh."""
 
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lang"))
 from hexc_run import HOW, run  # noqa: E402
+from judged import QUICK, judge  # noqa: E402
 
 F, I, L = np.float32, np.int32, np.int64
 PROGRAMS = []
@@ -1555,29 +1555,18 @@ def compare(got, want, tolerance):
     return None
 
 
-def main(names):
-    quick = bool(os.environ.get("QUICK"))
-    passed = failed = 0
-    for name, source, make in PROGRAMS:
-        if names and name not in names:
-            continue
-        problem = None
-        for n in (33,) if quick else (1, 7, 33, 200, 1000):
-            arrays, scalars, want, tolerance = make(n, np.random.default_rng(n))
-            with tempfile.TemporaryDirectory() as folder:
-                try:
-                    for how, got in run(folder, source, arrays, scalars, HOW[:2] if quick else HOW):
-                        e = compare(got, want, tolerance)
-                        problem = problem or (e and f"n = {n}, {how}: {e}")
-                except AssertionError as e:
-                    problem = problem or str(e)
-        passed += not problem
-        failed += bool(problem)
-        if problem:
-            print(f"{name}: {problem}")
-    print(f"{passed} passed, {failed} failed")
-    return failed
+def check(p, n):
+    _, source, make = p
+    arrays, scalars, want, tolerance = make(n, np.random.default_rng(n))
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            for how, got in run(folder, source, arrays, scalars, HOW[:2] if QUICK else HOW):
+                if problem := compare(got, want, tolerance):
+                    return f"n = {n}, {how}: {problem}"
+        except AssertionError as e:
+            return str(e)
+    return None
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]) != 0)
+    sys.exit(judge(PROGRAMS, sys.argv[1:], check, (1, 7, 33, 200, 1000), (33,)) != 0)

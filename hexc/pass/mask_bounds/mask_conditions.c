@@ -105,20 +105,14 @@ Val *
 cond_tile(Op *o, const MaskCond *c, const Type *t)
 {
 	Type at = mask_type(D_i32, t), cond = mask_type(D_bool, t);
-	Val *sum, *x = NULL, *y = NULL;
+	Val *sum, *x;
 
 	if (c->tile)
 		return tile_of(o, c, t);
 	sum = mask_form(o, c->coef, at);
 	if (!sum)
 		return mask_uniform(o, c, cond);
-	if (c->lo)
-		x = mask_op2(o, O_le, mask_splat(o, bound_clamped(o, c->lo, mask_form_end(c, t) + 1), at),
-		             sum, cond);
-	if (c->hi)
-		y = mask_op2(o, O_lt, sum,
-		             mask_splat(o, bound_clamped(o, c->hi, mask_form_end(c, t) + 1), at), cond);
-	x = mask_both(o, x, y);
+	x = mask_between(o, c, sum, mask_form_end(c, t));
 	return x ? x : mask_number(o, 1, cond);
 }
 

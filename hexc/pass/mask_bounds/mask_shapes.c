@@ -109,7 +109,7 @@ tile_reshaped(Op *o, const MaskCond *c, const Type *x, const Type *t, const DimG
 {
 	Type at = mask_type(D_i32, t), cond = mask_type(D_bool, t);
 	MaskCond whole = *c;
-	Val *sum = NULL, *lo = NULL, *hi = NULL, *v;
+	Val *sum = NULL, *v;
 
 	if (c->tile) {
 		v = cond_tile(o, c, x);
@@ -134,13 +134,7 @@ tile_reshaped(Op *o, const MaskCond *c, const Type *x, const Type *t, const DimG
 		}
 	if (!sum)
 		return mask_uniform(o, &whole, cond);
-	if (c->lo)
-		lo = mask_op2(o, O_le, mask_splat(o, bound_clamped(o, c->lo, mask_form_end(c, x) + 1), at),
-		              sum, cond);
-	if (c->hi)
-		hi = mask_op2(o, O_lt, sum,
-		              mask_splat(o, bound_clamped(o, c->hi, mask_form_end(c, x) + 1), at), cond);
-	return mask_both(o, lo, hi);
+	return mask_between(o, c, sum, mask_form_end(c, x));
 }
 
 /* Returns condition c of a tile of type x in terms of its reshape to t, which has n groups. */

@@ -78,9 +78,9 @@ slice_in_memory(Op *o, MaskCond *c, int i, Val *start, int64_t n)
 	c->tile = op_new(o->parent, o, O_load, o->src, 1, in, 1, &part)->out[0];
 }
 
-/* Sets the tile of `to` to the part of c's tile that a view takes of its source. Returns false if the
- * view gathers or is strided. */
-static bool
+/* Sets the tile of `to` to the part of c's tile that a view takes of its source. Along c's dims the view
+ * does not gather; no view of a shared tile is strided. */
+static void
 tile_of_view(Op *o, const Op *view, const MaskCond *c, MaskCond *to)
 {
 	MaskCond r = *c;
@@ -90,8 +90,6 @@ tile_of_view(Op *o, const Op *view, const MaskCond *c, MaskCond *to)
 		int64_t at;
 		bool one;
 
-		if (view_gathers(view, d) || view_step(view, d) != 1)
-			return false;
 		one = view_result_dim(view, d) < 0;
 		if (!val_is_const(view_start(view, d), &at)) {
 			if (one && r.tile->type.shape[i] <= PICK_MAX) {
@@ -108,7 +106,6 @@ tile_of_view(Op *o, const Op *view, const MaskCond *c, MaskCond *to)
 		to->axis[i] = (int8_t)(view_result_dim(view, r.axis[i]) < 0
 		                               ? 0
 		                               : view_result_dim(view, r.axis[i]));
-	return true;
 }
 
 static SharedStores *
@@ -216,10 +213,8 @@ cond_of_view(Bounds *b, Op *o, const Op *view, MaskCond c, MaskCond *to)
 		if (r >= 0)
 			to->coef[r] = c.coef[d] * view_step(view, d);
 	}
-	if (c.tile && !tile_of_view(o, view, &c, to))
-		bounds_error(b, o,
-		             "which elements of the shared tile are out of bounds is known for parts at "
-		             "compile-time positions only; store `fill(x, 0)` to the tile");
+	if (c.tile)
+		tile_of_view(o, view, &c, to);
 	to->lo = c.lo;
 	to->hi = c.hi;
 	return true;

@@ -79,13 +79,8 @@ bound_implies(Bounds *b, const Op *o, const Val *x, Val *y, bool front, int64_t 
 static bool
 never_missing(Bounds *b, const MaskCond *c, const Type *x)
 {
-	int64_t end = 1;
-
-	if (c->tile)
-		return false;
-	for (int d = 0; d < x->rank; d++)
-		end += c->coef[d] * (x->shape[d] - 1);
-	return (!c->lo || val_fact(b->k, c->lo).hi <= 0) && (!c->hi || val_fact(b->k, c->hi).lo >= end);
+	return !c->tile && (!c->lo || val_fact(b->k, c->lo).hi <= 0) &&
+	       (!c->hi || val_fact(b->k, c->hi).lo > mask_form_end(c, x));
 }
 
 /* Returns the conditions of e that the target's bounds t do not imply. */

@@ -78,6 +78,19 @@ mask_form(Op *o, const int64_t *coef, Type t)
 }
 
 Val *
+mask_between(Op *o, const MaskCond *c, Val *sum, int64_t most)
+{
+	Type at = sum->type, cond = mask_type(D_bool, &at);
+	Val *lo = NULL, *hi = NULL;
+
+	if (c->lo)
+		lo = mask_op2(o, O_le, mask_splat(o, bound_clamped(o, c->lo, most + 1), at), sum, cond);
+	if (c->hi)
+		hi = mask_op2(o, O_lt, sum, mask_splat(o, bound_clamped(o, c->hi, most + 1), at), cond);
+	return mask_both(o, lo, hi);
+}
+
+Val *
 mask_both(Op *o, Val *x, Val *y)
 {
 	return x && y ? mask_op2(o, O_and, x, y, x->type) : x ? x : y;

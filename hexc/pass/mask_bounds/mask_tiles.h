@@ -16,6 +16,9 @@ Val *mask_splat(Op *o, Val *x, Type t);
 Val *mask_form(Op *o, const int64_t *coef, Type t);
 /* Returns the largest value of c's linear form in a tile of type t; the smallest is 0. */
 int64_t mask_form_end(const MaskCond *c, const Type *t);
+/* Returns a bool tile, true where c's ends admit `sum`, the values of its form, which are at most
+ * `most`. NULL: they admit all. */
+Val *mask_between(Op *o, const MaskCond *c, Val *sum, int64_t most);
 /* Returns x && y for bool scalars or tiles, either of which may be NULL: true. */
 Val *mask_both(Op *o, Val *x, Val *y);
 /* Returns a bool tile of type cond with a condition without coefficients in each element. */

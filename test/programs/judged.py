@@ -1,0 +1,22 @@
+"""Runs the programs of a file and prints those that fail; their number is the exit status."""
+
+import os
+
+QUICK = bool(os.environ.get("QUICK"))
+
+
+def judge(programs, names, check, sizes, quick_sizes):
+    """check(program, n) returns the first problem at size n, or None; a program's name is its first field."""
+    passed = failed = 0
+    for p in programs:
+        if names and p[0] not in names:
+            continue
+        problem = None
+        for n in quick_sizes if QUICK else sizes:
+            problem = problem or check(p, n)
+        passed += not problem
+        failed += bool(problem)
+        if problem:
+            print(f"{p[0]}: {problem}")
+    print(f"{passed} passed, {failed} failed")
+    return failed
