@@ -224,6 +224,19 @@ takes_neighbours(const OrderTouch *t)
 	return t->update && dtype_info[store_value(t->op)->type.dtype].bits < 16;
 }
 
+/* Is t, which starts at `at` along dim d of its root, a part of a tensor that is entirely out of bounds? Such
+ * elements are never accessed. */
+static bool
+is_outside(Order *w, const OrderTouch *t, const OrderSum *at, int d)
+{
+	int64_t lo, hi, size = t->root->type.shape[d], n = span(t, d);
+
+	if (!order_is_tensor(t) || has_indices(t, d) || n < 0)
+		return false;
+	sum_range(w, at, &lo, &hi);
+	return hi <= -n || (size >= 0 && lo >= size);
+}
+
 /* Computes the distance of t from the start of the walk, by dim; *apart: too large in one of them to
  * overlap. Returns false if it is unknown in a dim. */
 static bool
@@ -236,15 +249,16 @@ distances(Order *w, const OrderState *s, const OrderTouch *t, int64_t *by, bool 
 	for (int d = 0; d < from->root->type.rank; d++) {
 		int64_t lo, hi, x = span(from, d), y = span(t, d), step;
 		Fact f, g;
-		OrderSum gap;
+		OrderSum gap, at = has_indices(t, d) ? sum_const(0) : start_of(w, s, t, d);
 
 		by[d] = 0;
+		*apart = *apart || is_outside(w, from, &w->start[d], d) || is_outside(w, t, &at, d);
 		if (has_indices(from, d) || has_indices(t, d)) {
 			known = known && from->op == t->op && !t->ninner &&
 			        order_same(w, s, view_start(t->view, d), SAME_DEPTH);
 			continue;
 		}
-		gap = sum_add(w, start_of(w, s, t, d), w->start[d], -1);
+		gap = sum_add(w, at, w->start[d], -1);
 		sum_range(w, &gap, &lo, &hi);
 		*apart = *apart || sum_apart(w, &gap, x, y);
 		if (from->view && t->view && !from->ninner && !t->ninner && !*apart) {
