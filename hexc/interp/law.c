@@ -497,18 +497,6 @@ LAW(inside_along)
 	return true;
 }
 
-/* Has the line along d that element j belongs to an element that satisfies all conditions that name d? */
-static bool
-line_exists(const Missing *m, int d, int64_t j, int64_t inner, int64_t extent)
-{
-	int64_t first = j / inner / extent * extent * inner + j % inner;
-
-	for (int64_t e = 0; e < extent; e++)
-		if (exists_along(m, d, first + e * inner))
-			return true;
-	return false;
-}
-
 /* Computes the index along a dim of the first element that exists in some line, or the index after the last
  * such element. */
 LAW(inside_end)
@@ -526,17 +514,16 @@ LAW(inside_end)
 			first = at < first ? at : first;
 			end = at + 1 > end ? at + 1 : end;
 		}
-	for (int64_t j = 0; j < type_size(x); j++) {
-		int64_t at = j / inner % extent;
-
-		if (at >= first && at < end && !exists_along(m, d, j) && line_exists(m, d, j, inner, extent))
-			return interp_error(it, INTERP_E_FAULT, o,
-			                    "along dimension %d, which elements are in bounds differs "
-			                    "from line to line: elements cannot be taken in order; "
-			                    "use `fill(x, value)` first",
-			                    d);
-	}
 	slot_of(it, o->out[0])->i[0] = o->code == O_inside_end ? end : first;
+	return true;
+}
+
+/* The third operand is right for all bounds. */
+LAW(if_range)
+{
+	(void)eval;
+	slot_copy(it, o->out[0], if_range_no(o));
+	law_set_clear(slot_of(it, o->out[0])->missing);
 	return true;
 }
 

@@ -302,6 +302,8 @@ LoweredValue lower_alias(Lower *l, const Expr *e);
 LoweredValue lower_reduce(Lower *l, const Expr *e, OpCode code);
 LoweredValue lower_mean(Lower *l, const Expr *e);
 LoweredValue lower_inside(Lower *l, const Expr *e);
+/* A bool tile: which elements of x are in bounds. */
+Val *lower_inside_of(Lower *l, Src src, Val *x);
 LoweredValue lower_fill(Lower *l, const Expr *e);
 Val *lower_put_reduce(Lower *l, const Expr *e, OpCode code, Val *x, int dim);
 /* Returns x, of extent 1 along dim, where `of` has an element along it that is in bounds, else 0. */
@@ -346,6 +348,7 @@ LoweredValue lower_shift(Lower *l, const Expr *e);
 LoweredValue lower_cumulative(Lower *l, const Expr *e); /* cumsum, cumprod, cummax, cummin */
 /* Lowers scan and reduce with a function of the program: one result per tile. */
 bool lower_scan(Lower *l, const Expr *e, int want, LoweredValue *out);
+LoweredValue lower_reduce_last(Lower *l, const Expr *e);
 
 /* ---- lower_subtile.c ---------------------------------------------------------------------------- */
 
@@ -375,7 +378,6 @@ LoweredValue lower_concat(Lower *l, const Expr *e);
 Val *lower_resized(Lower *l, Src src, Val *x, int dim, int64_t extent);
 /* Returns the element at index `at`, an i64 scalar, of the dim, with extent 1. */
 LoweredValue lower_at(Lower *l, Src src, const LoweredValue *x, int dim, Val *at);
-LoweredValue lower_reduce_last(Lower *l, const Expr *e);
 /* Lowers an assignment to a part of a variable that is a register tile. */
 void lower_assign_part(Lower *l, const Stmt *s, Sym *sym);
 /* Returns the index of the largest (O_reduce_max) or smallest element along a dim. */

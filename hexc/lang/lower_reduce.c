@@ -126,18 +126,24 @@ lower_unmask(Lower *l, Src src, Val *x)
 	return put1(l, O_unmask, src, x, x->type);
 }
 
+Val *
+lower_inside_of(Lower *l, Src src, Val *x)
+{
+	Type cond = type_free(x->type);
+
+	cond.dtype = D_bool;
+	return put1(l, O_inside, src, x, cond);
+}
+
 /* Computes which elements of a tile are in bounds. */
 LoweredValue
 lower_inside(Lower *l, const Expr *e)
 {
 	Operand x;
-	Type cond;
 
 	if (!lower_tile_arg(l, e, 0, &x))
 		return value_none();
-	cond = type_free(x.v.v->type);
-	cond.dtype = D_bool;
-	return value_of(put1(l, O_inside, e->src, x.v.v, cond));
+	return value_of(lower_inside_of(l, e->src, x.v.v));
 }
 
 /* fill(x, number): x, with the number instead of elements out of bounds. */

@@ -7,10 +7,11 @@
  * each group down and combines it with all elements of the group. Vectors whose length the levels do not
  * divide are extended through a shared tile, which pass pad_tiles removes.
  *
- * Elements out of bounds of a tensor take part in no combination. Those past the end come last: a scan
- * never reads them, a reduction compares with the end. Those before the first element become the neutral
- * value of an operation, or are compared with the first index for a function. The levels work on tiles
- * without bounds (`lower_unmask`); results get those of the operands (`lower_as_far`). */
+ * Elements out of bounds of a tensor take part in no combination. For an operation, those before others
+ * become its neutral value. For a function, a bool beside the values tells which elements exist; where these
+ * are one range along the dim, indices are compared with its ends instead (op if_range), and a scan never
+ * reads those past the end, which come last. The levels work on tiles without bounds (`lower_unmask`);
+ * results get those of the operands (`lower_as_far`). */
 #include "hexc/analysis/analysis.h"
 #include "hexc/ir/dtype_value.h"
 #include "hexc/lang/lower.h"
@@ -72,8 +73,10 @@ lower_shift(Lower *l, const Expr *e)
 /* ---- of a function --------------------------------------------------------------------------------- */
 
 typedef struct ScanLowering {
-	const FnDecl *fn; /* NULL: op combines */
+	const FnDecl *fn; /* NULL: op combines, or the later element remains */
 	OpCode op;
+	bool skip; /* no neutral value: elements that do not exist are skipped */
+	bool judged; /* which exist is in v[n] and in first and end; else all do, but for padding */
 	LoweredValue before; /* neutral value of op */
 	const Expr *e;
 	int n, dim; /* values scanned together */
@@ -83,8 +86,15 @@ typedef struct ScanLowering {
 	Val *all;         /* a tile with the bounds of all of them */
 	Val *first, *end; /* i64 scalars: its elements along the dim that are in bounds */
 	Levels level; /* elements past the extent are undefined */
-	LoweredValue v[RESULT_MAX];
+	LoweredValue v[RESULT_MAX + 1];
 } ScanLowering;
+
+/* Returns the number of values of each element. */
+static int
+values(const ScanLowering *s)
+{
+	return s->n + s->judged;
+}
 
 /* Reads scan(f, dim, x, y, ...): the function, the dim, tiles of one shape. */
 static bool
@@ -94,6 +104,7 @@ read_scan(Lower *l, const Expr *e, ScanLowering *s)
 	Operand x[RESULT_MAX];
 
 	s->e = e;
+	s->skip = true;
 	s->n = e->narg - 2;
 	if (s->n < 1 || s->n > RESULT_MAX) {
 		diag_error(l->diag, e->src,
@@ -139,6 +150,10 @@ combine(Lower *l, const ScanLowering *s, LoweredValue *first, const LoweredValue
 {
 	LoweredValue arg[2 * RESULT_MAX], out[RESULT_MAX];
 
+	if (!s->fn && s->skip) {
+		first[0] = then[0];
+		return true;
+	}
 	if (!s->fn) {
 		first[0].v = put2(l, s->op, s->e->src, first[0].v, then[0].v, then[0].v->type);
 		return true;
@@ -185,16 +200,52 @@ select_values(Lower *l, const ScanLowering *s, Val *cond, const LoweredValue *ye
 	}
 }
 
-/* Sets v[] to f of from[] and v[] where `inside` is true. */
+/* Returns which elements exist: `compared` where they are one range (NULL: all), else `computed`. */
+static Val *
+existing(Lower *l, const ScanLowering *s, Val *compared, Val *computed)
+{
+	LoweredValue yes = value_bool(true);
+	Val *in[3] = { s->all, compared, computed }, *v;
+
+	if (!s->judged)
+		return compared;
+	if (!compared)
+		in[1] = put_const(l, &yes, computed->type, s->e->src);
+	v = put_op(l, O_if_range, s->e->src, 3, in, computed->type);
+	IMM_SET(v->def, dim, s->dim);
+	return v;
+}
+
+/* Sets first[] to f of first[] and then[] where both exist, and else to the one that does. `before` and
+ * `behind`: where first[] and then[] exist if the elements are one range. NULL: everywhere. */
+static bool
+combine_existing(Lower *l, const ScanLowering *s, Val *before, Val *behind, LoweredValue *first,
+		 const LoweredValue *then)
+{
+	LoweredValue was[RESULT_MAX + 1];
+
+	memcpy(was, first, (size_t)values(s) * sizeof *was);
+	if (!combine(l, s, first, then))
+		return false;
+	if (!s->skip)
+		return true;
+	select_values(l, s, existing(l, s, before, s->judged ? was[s->n].v : NULL), first, then, first);
+	select_values(l, s, existing(l, s, behind, s->judged ? then[s->n].v : NULL), first, was, first);
+	if (s->judged)
+		first[s->n].v = put2(l, O_or, s->e->src, was[s->n].v, then[s->n].v, then[s->n].v->type);
+	return true;
+}
+
+/* Sets v[] to f of from[] and v[] where `inside` is true, if the elements are one range. */
 static bool
 scan_step(Lower *l, const ScanLowering *s, Val *inside, const LoweredValue *from, LoweredValue *v)
 {
-	LoweredValue first[RESULT_MAX];
+	LoweredValue first[RESULT_MAX + 1];
 
-	memcpy(first, from, (size_t)s->n * sizeof *first);
-	if (!combine(l, s, first, v))
+	memcpy(first, from, (size_t)values(s) * sizeof *first);
+	if (!combine_existing(l, s, inside, NULL, first, v))
 		return false;
-	select_values(l, s, inside, first, v, v);
+	memcpy(v, first, (size_t)values(s) * sizeof *v);
 	return true;
 }
 
@@ -228,7 +279,7 @@ neighbour_exists(Lower *l, const ScanLowering *s, int64_t c, int64_t j, Type t)
 	int64_t w = s->width;
 
 	/* its last element is c w i + (j + 1) w - 1 */
-	return s->fn ? compare_index(l, s, t, share_of(l, s, s->first, (c - j - 1) * w, c * w), true) : NULL;
+	return s->skip ? compare_index(l, s, t, share_of(l, s, s->first, (c - j - 1) * w, c * w), true) : NULL;
 }
 
 /* Returns where the current tile has an element n positions before; NULL: everywhere, as the values before
@@ -236,7 +287,7 @@ neighbour_exists(Lower *l, const ScanLowering *s, int64_t c, int64_t j, Type t)
 static Val *
 has_before(Lower *l, const ScanLowering *s, int64_t n)
 {
-	if (!s->fn)
+	if (!s->skip)
 		return NULL;
 	return compare_index(l, s, s->v[0].v->type, share_of(l, s, s->first, n * s->width, s->width), true);
 }
@@ -245,10 +296,13 @@ has_before(Lower *l, const ScanLowering *s, int64_t n)
 static void
 places_up(Lower *l, const ScanLowering *s, int64_t n, LoweredValue *v)
 {
-	LoweredValue zero = value_int(0), in = s->fn ? zero : s->before;
+	LoweredValue zero = value_int(0), in = s->skip ? zero : s->before;
 
-	for (int i = 0; i < s->n; i++) {
+	for (int i = 0; i < values(s); i++) {
 		Val *x = s->v[i].v;
+
+		if (i == s->n)
+			in = value_bool(false);
 
 		if (n < x->type.shape[s->dim])
 			v[i] = shifted(l, s->e->src, s->v[i], s->dim, n, &in);
@@ -360,7 +414,7 @@ clear_nan(Lower *l, ScanLowering *s)
 	const Type *t = &s->v[0].v->type;
 	LoweredValue nothing;
 
-	if (s->fn || (s->op != O_max && s->op != O_min) || !dtype_is_float(t->dtype))
+	if (s->skip || (s->op != O_max && s->op != O_min) || !dtype_is_float(t->dtype))
 		return;
 	nothing = value_of(put_const(l, &s->before, type_free(*t), s->e->src));
 	combine(l, s, s->v, &nothing);
@@ -372,7 +426,7 @@ scan_places(Lower *l, ScanLowering *s)
 {
 	clear_nan(l, s);
 	for (int64_t n = 1; n < s->v[0].v->type.shape[s->dim]; n *= 2) {
-		LoweredValue from[RESULT_MAX];
+		LoweredValue from[RESULT_MAX + 1];
 
 		places_up(l, s, n, from);
 		if (!scan_step(l, s, has_before(l, s, n), from, s->v))
@@ -389,13 +443,13 @@ static bool scan_before(Lower *l, ScanLowering *s, int level);
 static bool
 scan_groups(Lower *l, ScanLowering *s, int level, bool before)
 {
-	LoweredValue part[NEIGHBOURS_MAX + 1][RESULT_MAX];
+	LoweredValue part[NEIGHBOURS_MAX + 1][RESULT_MAX + 1];
 	int64_t c = s->level.of[level];
 	ScanLowering groups = *s;
 	Val *inside;
 
 	for (int64_t j = 0; j < c; j++)
-		for (int i = 0; i < s->n; i++)
+		for (int i = 0; i < values(s); i++)
 			part[1 + j][i] = every(l, s, s->v[i], c, j);
 	for (int64_t j = 1; j < c; j++) {
 		inside = neighbour_exists(l, s, c, j - 1, part[j][0].v->type);
@@ -411,7 +465,7 @@ scan_groups(Lower *l, ScanLowering *s, int level, bool before)
 	for (int64_t j = 0; j < c - before; j++)
 		if (!scan_step(l, s, inside, part[0], part[1 + j]))
 			return false;
-	for (int i = 0; i < s->n; i++) {
+	for (int i = 0; i < values(s); i++) {
 		LoweredValue one[NEIGHBOURS_MAX];
 
 		for (int64_t j = 0; j < c; j++)
@@ -436,8 +490,16 @@ scan_before(Lower *l, ScanLowering *s, int level)
 static void
 resize_all(Lower *l, ScanLowering *s, int64_t extent)
 {
+	int64_t was = s->v[0].v->type.shape[s->dim];
+
 	for (int i = 0; i < s->n; i++)
 		s->v[i].v = lower_resized(l, s->e->src, s->v[i].v, s->dim, extent);
+	if (s->judged && extent > was) { /* the padding does not exist */
+		Val *exists = lower_resized(l, s->e->src, s->v[s->n].v, s->dim, extent), *end;
+
+		end = compare_index(l, s, exists->type, ir_const(l->b, NULL, was), false);
+		s->v[s->n].v = put2(l, O_and, s->e->src, exists, end, exists->type);
+	}
 }
 
 /* Gives the results the bounds of the operands; `one`: they have one element along the dim. */
@@ -480,7 +542,7 @@ start(Lower *l, ScanLowering *s)
 		all = i ? lower_as_far(l, s->e, all, s->of[i], -1) : all;
 	}
 	for (int i = 0; i < s->n; i++)
-		if (s->fn) {
+		if (s->skip) {
 			s->v[i].v = lower_unmask(l, s->e->src, s->of[i]);
 		} else {
 			s->v[i].v = put1(l, O_fill, s->e->src, s->of[i], type_free(s->of[i]->type));
@@ -491,13 +553,15 @@ start(Lower *l, ScanLowering *s)
 				IMM_SET(s->v[i].v->def, fill, s->before.i);
 		}
 	s->all = all;
-	if (!s->fn)
+	if (!s->skip)
 		return;
 	if (all_exist(l, s)) { /* fewer comparisons of indices with the end */
 		s->first = ir_const(l->b, NULL, 0);
 		s->end = ir_const(l->b, NULL, s->extent);
 		return;
 	}
+	s->judged = true;
+	s->v[s->n].v = lower_inside_of(l, s->e->src, all);
 	s->first = lower_inside_end(l, s->e->src, O_inside_first, all, s->dim);
 	s->end = lower_inside_end(l, s->e->src, O_inside_end, all, s->dim);
 }
@@ -585,22 +649,29 @@ exist_alike(const ScanLowering *s, int64_t c, int64_t w, int64_t j)
 static bool
 reduce_step(Lower *l, ScanLowering *s, int64_t c)
 {
-	LoweredValue first[RESULT_MAX], then[RESULT_MAX], was[RESULT_MAX];
+	LoweredValue first[RESULT_MAX + 1], then[RESULT_MAX + 1], was[RESULT_MAX + 1];
 	int64_t w = s->width;
 	bool chosen = true;
 
-	for (int i = 0; i < s->n; i++)
+	for (int i = 0; i < values(s); i++)
 		first[i] = every(l, s, s->v[i], c, 0);
 	for (int64_t j = 1; j < c; j++) {
-		Val *exists;
+		Val *exists, *before;
 
-		for (int i = 0; i < s->n; i++)
+		for (int i = 0; i < values(s); i++)
 			then[i] = every(l, s, s->v[i], c, j);
+		before = neighbour_exists(l, s, c, j - 1, then[0].v->type);
+		if (s->judged) {
+			exists = inside(l, s, then[0].v->type, w * c, w * j, w * c);
+			if (!combine_existing(l, s, before, exists, first, then))
+				return false;
+			continue;
+		}
 		if (chosen)
 			memcpy(was, first, sizeof was);
 		if (!combine(l, s, first, then))
 			return false;
-		select_values(l, s, neighbour_exists(l, s, c, j - 1, then[0].v->type), first, then, first);
+		select_values(l, s, before, first, then, first);
 		chosen = j + 1 == c || !exist_alike(s, c, w, j);
 		if (!chosen)
 			continue;
@@ -651,6 +722,38 @@ reduce_all(Lower *l, ScanLowering *s)
 	none_is_zero(l, s);
 	all_as_far(l, s, true);
 	return true;
+}
+
+/* Returns the last in-bounds element along dim, with extent 1: by its index if the elements are one range, or
+ * as a reduction to the later of two. */
+LoweredValue
+lower_reduce_last(Lower *l, const Expr *e)
+{
+	ScanLowering s = { .op = O_COUNT, .skip = true, .e = e, .n = 1 };
+	Val *last, *in[3];
+	LoweredValue r;
+	Operand x;
+
+	if (!lower_tile_arg(l, e, 0, &x) || !lower_dim_arg(l, e, 1, x.v.v->type.rank, &s.dim))
+		return value_none();
+	r = s.v[0] = x.v;
+	r.v = lower_unmask(l, e->src, r.v);
+	if (r.v->type.shape[s.dim] > 1) {
+		last = lower_inside_end(l, e->src, O_inside_end, x.v.v, s.dim);
+		last = put_index(l, O_sub, e->src, last, ir_const(l->b, NULL, 1));
+		last = put_index(l, O_max, e->src, last, ir_const(l->b, NULL, 0));
+		r = lower_at(l, e->src, &r, s.dim, last);
+		if (!reduce_all(l, &s))
+			return value_none();
+		in[0] = x.v.v;
+		in[1] = r.v;
+		in[2] = lower_unmask(l, e->src, s.v[0].v);
+		r.v = put_op(l, O_if_range, e->src, 3, in, r.v->type);
+		IMM_SET(r.v->def, dim, s.dim);
+	}
+	r.v = lower_if_any(l, e->src, r.v, s.dim, x.v.v);
+	r.v = lower_as_far(l, e, r.v, x.v.v, s.dim);
+	return r;
 }
 
 bool

@@ -333,30 +333,6 @@ lower_at(Lower *l, Src src, const LoweredValue *x, int dim, Val *at)
 	return r;
 }
 
-/* Returns the last in-bounds element along dim, with extent 1. */
-LoweredValue
-lower_reduce_last(Lower *l, const Expr *e)
-{
-	Operand x;
-	LoweredValue r;
-	int dim;
-
-	if (!lower_tile_arg(l, e, 0, &x) || !lower_dim_arg(l, e, 1, x.v.v->type.rank, &dim))
-		return value_none();
-	r = x.v;
-	r.v = lower_unmask(l, e->src, r.v);
-	if (r.v->type.shape[dim] > 1) {
-		Val *last = lower_inside_end(l, e->src, O_inside_end, x.v.v, dim);
-
-		last = put_index(l, O_sub, e->src, last, ir_const(l->b, NULL, 1));
-		last = put_index(l, O_max, e->src, last, ir_const(l->b, NULL, 0));
-		r = lower_at(l, e->src, &r, dim, last);
-	}
-	r.v = lower_if_any(l, e->src, r.v, dim, x.v.v);
-	r.v = lower_as_far(l, e, r.v, x.v.v, dim);
-	return r;
-}
-
 /* ---- concat ------------------------------------------------------------------------------------ */
 
 /* Computes the type of the parts' concatenation along dim. */

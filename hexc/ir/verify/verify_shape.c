@@ -273,6 +273,18 @@ shape_inside_end(Arena *a, const Op *o)
 	return is_index(o->out[0]) ? NULL : "the result is not an i64 scalar";
 }
 
+/* Both choices have the result's type, and x its rank. */
+const char *
+shape_if_range(Arena *a, const Op *o)
+{
+	const Type *x = &op_source(o)->type, *t = &o->out[0]->type;
+	const Type *yes = &if_range_yes(o)->type, *no = &if_range_no(o)->type;
+
+	if (x->space != S_reg || t->space != S_reg || !type_same(yes, t) || !type_same(no, t))
+		return types_differ(a, "not register tiles, or the result has another type", yes, no);
+	return IMM(o, dim) < 0 || IMM(o, dim) >= x->rank ? "no such dimension" : NULL;
+}
+
 const char *
 shape_fill(Arena *a, const Op *o)
 {

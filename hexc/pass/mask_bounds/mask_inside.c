@@ -183,7 +183,23 @@ edge_inside_along(Bounds *b, Op *o)
 	resolved(b, o, splat(o, x, t));
 }
 
-/* Computes the first in-bounds index along a dim, or the index after the last one, as a scalar. */
+/* Replaces the op by its second operand if the in-bounds elements along a dim are one range, the same in all
+ * lines, and else by its third. */
+void
+edge_if_range(Bounds *b, Op *o)
+{
+	const TileBounds *e = edge_of(b, op_source(o));
+	Val *x = if_range_yes(o);
+
+	for (int i = 0; i < e->nmore; i++)
+		if (cond_varies(&e->more[i], (int)IMM(o, dim)))
+			x = if_range_no(o);
+	x = op_new(o->parent, o, O_unmask, o->src, 1, &x, 1, &x->type)->out[0];
+	resolved(b, o, x);
+}
+
+/* Computes an index along a dim before which no line has an in-bounds element, or from which on none has, as
+ * a scalar. */
 void
 edge_inside_end(Bounds *b, Op *o)
 {
@@ -191,15 +207,7 @@ edge_inside_end(Bounds *b, Op *o)
 	TileBounds e = bounds_along(edge_of(b, op_source(o)), d);
 	int64_t n = op_source(o)->type.shape[d];
 	Val *x = ir_const(o->parent, o, o->code == O_inside_end ? n : 0);
-	bool tied = false;
 
-	for (int i = 0; i < e.nmore; i++)
-		tied = tied || cond_varies(&e.more[i], d);
-	if (tied)
-		bounds_error(b, o,
-		             "along dimension %d, which elements are in bounds differs from line to line: "
-		             "elements cannot be taken in order; use `fill(x, value)` first",
-		             d);
 	if (o->code == O_inside_end && e.at[d])
 		x = ir_bin(o->parent, o, O_min, x, e.at[d]);
 	else if (o->code == O_inside_first && e.from[d])
