@@ -79,7 +79,7 @@ def name_of(e: tuple) -> str:
 
 # The program exceeds a capacity, and the message has a fix.
 GOOD_REASON = re.compile(
-    r"in whole bytes|registers/thread|shared memory|one at a time: .*assume|the tensors need more than|elements cannot be taken in order|known for parts at compile-time"
+    r"in whole bytes|registers/thread|shared memory|one at a time: .*assume|the tensors need more than|known for parts at compile-time"
 )
 NO_CANDIDATE = re.compile(r"candidate \d+ does not exist")
 
