@@ -278,8 +278,10 @@ neighbour_exists(Lower *l, const ScanLowering *s, int64_t c, int64_t j, Type t)
 {
 	int64_t w = s->width;
 
+	if (!s->skip)
+		return NULL;
 	/* its last element is c w i + (j + 1) w - 1 */
-	return s->skip ? compare_index(l, s, t, share_of(l, s, s->first, (c - j - 1) * w, c * w), true) : NULL;
+	return compare_index(l, s, t, share_of(l, s, s->first, (c - j - 1) * w, c * w), true);
 }
 
 /* Returns where the current tile has an element n positions before; NULL: everywhere, as the values before
