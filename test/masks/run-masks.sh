@@ -7,8 +7,6 @@
 . test/python/package.sh
 first=${FIRST:-1}
 count=${NIGHTLY:-$([ -z "${QUICK:-}" ] && echo 200 || echo 40)}
-# What the language has. (A scan of the program's own function over a tile whose missing elements are no range is
-# rejected: such programs are counted.)
 features=${FEATURES:-today}
 "$python" "$here/judge.py" table hexc/LANGUAGE.md >"$dir/log" 2>&1 || fail "$(cat "$dir/log")"
 "$python" "$here/judge.py" "$([ -z "${QUICK:-}" ] && echo 300 || echo 60)" ${FULL:+rules} >"$dir/log" 2>&1 || fail "$(cat "$dir/log")"
