@@ -32,6 +32,9 @@ bool view_in_bounds(Kernel *k, const Op *view, int d);
 bool view_operand_in_bounds(Kernel *k, const Op *view, int d);
 /* As view_operand_in_bounds, without the bounds that views have of their own (view_from, view_below). */
 bool view_operand_in_tensor(Kernel *k, const Op *view, int d);
+/* Returns the index after the last element of the tensor, or of a slice that ends before it, along dim d of the
+ * view's operand: an i64 scalar. After pass mask_bounds, which leaves at most the size. NULL: no tensor. */
+Val *view_end(const Kernel *k, const Op *view, int d);
 /* Returns the largest power of two (elements, <= cap) that divides the address of every row start in a global
  * view: the starts and, with more than one row, the strides of all dims but the contiguous one. Returns 1 if
  * no dim is contiguous, and for shared tiles. */

@@ -292,14 +292,39 @@ common_mult(Kernel *k, Val *const *start, int n, const Val *size)
 	return m;
 }
 
-static bool
-prove_room(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, const Val *size)
+/* Returns a lower bound of x by bounds of each of its terms. */
+static Lin
+least_by_terms(Bounding *b, const Lin *x)
 {
+	Lin sum = lin_const(x->c);
+
+	for (int i = 0; i < x->n; i++)
+		sum = lin_add(sum, lin_of(b, x->t[i].v, x->t[i].k > 0 ? -1 : 1), x->t[i].k);
+	return sum;
+}
+
+/* Is size - extent at least the sum of the starts, by a lower bound of the size and upper bounds of these, or,
+ * `exact`, by one of the difference, in which what they have in common cancels out? */
+static bool
+prove_room(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, const Val *size, bool exact)
+{
+	Lin gap = lin_add(lin_exact(at, size), lin_const(extent), -1);
+
+	for (int i = 0; i < n; i++)
+		gap = lin_add(gap, lin_exact(at, start[i]), -1);
+	if (exact && (!gap.ok || gap.den != 1))
+		return false;
 	for (unsigned choice = 0; choice < CHOICES; choice++) {
 		Bounding b = { .ask = fact_asking_at(k, at), .at = at, .choice = choice };
-		Lin room = lin_add(lin_of(&b, size, -1), lin_const(extent), -1);
-		for (int i = 0; i < n; i++)
-			room = lin_add(room, lin_of(&b, start[i], 1), -1);
+		Lin room;
+
+		if (exact) {
+			room = least_by_terms(&b, &gap);
+		} else {
+			room = lin_add(lin_of(&b, size, -1), lin_const(extent), -1);
+			for (int i = 0; i < n; i++)
+				room = lin_add(room, lin_of(&b, start[i], 1), -1);
+		}
 		b.ask.steps = 500; /* the remainder has few atoms */
 		if (lin_nonneg(&b.ask, &room))
 			return true;
@@ -333,10 +358,14 @@ prove_inside(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, 
 
 	if (c && mul64(c, extent, &more) && prove_inside(k, at, &x, 1, more, y))
 		return true;
-	if (prove_room(k, at, start, n, extent, size))
+	if (prove_room(k, at, start, n, extent, size, false) || prove_room(k, at, start, n, extent, size, true))
+		return true;
+	if (size->def && size->def->code == O_min && prove_inside(k, at, start, n, extent, elt_lhs(size->def)) &&
+	    prove_inside(k, at, start, n, extent, elt_rhs(size->def)))
 		return true;
 	/* if one element is in bounds, so are all up to the common divisor */
-	return extent > 1 && common_mult(k, start, n, size) >= extent && prove_room(k, at, start, n, 1, size);
+	return extent > 1 && common_mult(k, start, n, size) >= extent &&
+	       prove_room(k, at, start, n, 1, size, false);
 }
 
 bool

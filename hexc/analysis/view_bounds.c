@@ -5,28 +5,10 @@
 
 enum { CHAIN = 8 };
 
-/* Has the view, or one that it is a view of, bounds of its own along dim d of its operand? */
+/* Is the view in bounds along dim d of its operand? `own`: also of the bounds of its own, and of those of views
+ * that it is a view of. */
 static bool
-is_bounded_along(const Op *view, int d)
-{
-	for (;;) {
-		if (view_from(view, d) || view_below(view, d))
-			return true;
-		view = view_source(view)->def;
-		if (!view || view->code != O_view)
-			return false;
-		d = view_operand_dim(view, d);
-	}
-}
-
-bool
-view_operand_in_bounds(Kernel *k, const Op *view, int d)
-{
-	return !is_bounded_along(view, d) && view_operand_in_tensor(k, view, d);
-}
-
-bool
-view_operand_in_tensor(Kernel *k, const Op *view, int d)
+in_bounds(Kernel *k, const Op *view, int d, bool own)
 {
 	Val *start[CHAIN];
 	const Op *o = view;
@@ -42,7 +24,9 @@ view_operand_in_tensor(Kernel *k, const Op *view, int d)
 		Fact f = val_fact(k, view_start(o, d));
 		start[n++] = view_start(o, d);
 		fits = fits && add64(most, f.hi, &most);
-		if (f.lo < 0)
+		if (f.lo < 0 || (own && view_from(o, d)))
+			return false;
+		if (own && view_below(o, d) && !prove_inside(k, view, start, n, extent, view_below(o, d)))
 			return false;
 		if (!view_source(o)->def || view_source(o)->def->code != O_view)
 			break;
@@ -59,6 +43,30 @@ view_operand_in_tensor(Kernel *k, const Op *view, int d)
 	if (!p || p->kind != P_tensor || !p->size[d])
 		return false;
 	return prove_inside(k, view, start, n, extent, p->size[d]);
+}
+
+bool
+view_operand_in_bounds(Kernel *k, const Op *view, int d)
+{
+	return in_bounds(k, view, d, true);
+}
+
+bool
+view_operand_in_tensor(Kernel *k, const Op *view, int d)
+{
+	return in_bounds(k, view, d, false);
+}
+
+Val *
+view_end(const Kernel *k, const Op *view, int d)
+{
+	while (view_source(view)->def && view_source(view)->def->code == O_view) {
+		view = view_source(view)->def;
+		d = view_operand_dim(view, d);
+	}
+	return view_below(view, d)             ? view_below(view, d)
+	       : val_param(k, view_source(view)) ? val_param(k, view_source(view))->size[d]
+	                                         : NULL;
 }
 
 bool

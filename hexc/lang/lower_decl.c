@@ -69,7 +69,7 @@ lower_zero_filled(Lower *l, const LoweredValue *v)
 	if (fabs(f) > 0 || signbit(f) || isnan(f) || IMM(fill, fill)) /* floats: in fimm */
 		return value_none();
 	if (r.v->type.space != S_global || r.v->type.dtype != v->v->type.dtype || !r.v->def ||
-	    view_is_bounded(r.v->def) || fabs(num_outside(r.v->type.dtype)) > 0)
+	    fabs(num_outside(r.v->type.dtype)) > 0)
 		return value_none();
 	op_unlink(fill);
 	op_unlink(load);

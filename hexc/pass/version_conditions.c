@@ -63,7 +63,7 @@ static bool
 ask_room(const OpRange *r, Asked *a, const Op *view, int d)
 {
 	int i = 0;
-	Room x = { view_start(view, d), val_param(r->k, view_source(view))->size[d], view_span(view, d) };
+	Room x = { view_start(view, d), view_end(r->k, view, d), view_span(view, d) };
 
 	if (!is_before(r, x.start) || !is_before(r, x.size) || val_fact(r->k, x.start).lo < 0)
 		return false;
@@ -157,11 +157,11 @@ ask_wide(const OpRange *r, Asked *a, const Op *view)
 		if (!ask_multiple(r, a, p->stride[d], vec))
 			return false;
 	}
-	if (view_in_bounds(r->k, view, unit) || is_multiple(r, view, p->size[end], vec))
+	if (view_in_bounds(r->k, view, unit) || is_multiple(r, view, view_end(r->k, view, end), vec))
 		return true;
 	/* with a constant start it is in bounds in every block or in none */
 	a->no_room |= val_is_const(view_start(view, end), &at) || !ask_room(r, a, view, end);
-	return ask_multiple(r, a, p->size[end], vec);
+	return ask_multiple(r, a, view_end(r->k, view, end), vec);
 }
 
 static void ask_block(const OpRange *r, Asked *a, const Op *first, VersionGoal wish);

@@ -119,6 +119,8 @@ map_refusal(Kernel *k, const Val *mem)
 
 	if (!p || view_gather_dim(view) >= 0)
 		return "it is not a TMA box of a tensor";
+	if (view_is_bounded(view))
+		return "its slice has bounds of its own, outside of which zeros are needed";
 	if (tensor_align(k, p) % MAP_GRAIN)
 		return "the address of the tensor is not a multiple of 16 bytes";
 	if (view_has_steps(view))

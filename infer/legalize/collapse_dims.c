@@ -179,7 +179,7 @@ can_join(const Join *j, const Op *o, int i)
 	const Val *mem = o->in[i], *other;
 
 	switch (o->code) {
-	case O_view: return i == 0 && takes_rows(j, o);
+	case O_view: return i == 0 && !view_is_bounded(o) && takes_rows(j, o);
 	case O_load: return i == 0 && o->out[0]->type.space == S_reg && !o->out[0]->type.pinned;
 	case O_store: return i == 1 && o->nin == 2 && o->nout == 0;
 	case O_copy:

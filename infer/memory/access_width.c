@@ -62,7 +62,7 @@ edge_vec(Kernel *k, const Op *view, int dim, int64_t cap)
 	}
 	if (!p || view->code != O_view || view_source(view) != root)
 		return 1;
-	size = val_fact_at(k, view, p->size[rd]).mult;
+	size = val_fact_at(k, view, view_end(k, view, rd)).mult;
 	start = val_fact_at(k, view, view_start(view, rd)).mult;
 	while (cap > 1 && (size % cap || start % cap))
 		cap /= 2;

@@ -8,7 +8,7 @@
 #include "hexc/analysis/analysis.h"
 #include "infer/schedule/split_loops.h"
 
-enum { DEPTH = 16 };
+enum { DEPTH = 16, VIEWS_MAX = 8 };
 
 /* ---- forms ------------------------------------------------------------------------------------------- */
 
@@ -270,25 +270,51 @@ forms_mask(const SplitIterations *t, Forms *f, const Op *o)
 
 /* ---- views ------------------------------------------------------------------------------------------- */
 
+/* The region that a view takes of a dim of its tensor. */
+typedef struct TensorSlice {
+	Val *start[VIEWS_MAX]; /* whose sum is its start */
+	int n;
+	int64_t extent;
+} TensorSlice;
+
+/* Adds the forms by which the slice ends at `end` or before; a minimum is where both operands are. */
+static bool
+ends_before(const SplitIterations *t, Forms *f, const Op *at, const TensorSlice *x, const Val *end, int depth)
+{
+	Lin room;
+
+	if (prove_inside(t->k, at, x->start, x->n, x->extent, end))
+		return true;
+	if (depth > 0 && end->def && end->def->code == O_min && block_inside(end->block, t->body))
+		return ends_before(t, f, at, x, elt_lhs(end->def), depth - 1) &&
+		       ends_before(t, f, at, x, elt_rhs(end->def), depth - 1);
+	room = lin_add(lin_exact(at, end), lin_const(x->extent), -1);
+	for (int i = 0; i < x->n; i++)
+		room = lin_add(room, lin_exact(at, x->start[i]), -1);
+	return add_condition(t, f, room, false);
+}
+
 /* Adds the forms for dim d of view o, and of the views below it down to the tensor. */
 static bool
 inside(const SplitIterations *t, Forms *f, const Op *o, int d)
 {
-	Lin start = lin_exact(o, view_start(o, d)), room;
-	int64_t extent = view_span(o, d);
-	const Param *p;
+	TensorSlice x = { .extent = view_span(o, d) };
+	const Val *end = view_end(t->k, o, d);
+	const Op *at = o;
+	Lin start = lin_const(0);
 
-	for (; view_source(o)->def && view_source(o)->def->code == O_view;) {
+	for (;;) {
+		x.start[x.n] = view_start(o, d);
+		start = lin_add(start, lin_exact(o, x.start[x.n++]), 1);
+		if (!view_source(o)->def || view_source(o)->def->code != O_view)
+			break;
+		if (x.n == VIEWS_MAX)
+			return false;
 		o = view_source(o)->def;
 		d = view_operand_dim(o, d);
-		extent = (extent - 1) * view_step(o, d) + 1;
-		start = lin_add(start, lin_exact(o, view_start(o, d)), 1);
+		x.extent = (x.extent - 1) * view_step(o, d) + 1;
 	}
-	p = val_param(t->k, view_source(o));
-	if (!p || !p->size[d])
-		return false;
-	room = lin_add(lin_add(lin_exact(o, p->size[d]), start, -1), lin_const(extent), -1);
-	return add_condition(t, f, start, true) && add_condition(t, f, room, false);
+	return end && add_condition(t, f, start, true) && ends_before(t, f, at, &x, end, DEPTH);
 }
 
 bool
@@ -301,9 +327,7 @@ forms_view(const SplitIterations *t, Forms *f, const Op *o, int *n)
 		for (int d = 0; d < view_source(o)->type.rank; d++) {
 			if ((!outermost && view_result_dim(o, d) >= 0) || view_operand_in_bounds(t->k, o, d))
 				continue;
-			if (!inside(t, f, o, d))
-				return false;
-			++*n;
+			*n += inside(t, f, o, d);
 		}
 	return true;
 }

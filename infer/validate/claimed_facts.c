@@ -70,8 +70,13 @@ place_of(const SmallLaunch *run, const Val *v, ClaimPlace *p)
 		return false;
 	for (int d = 0; d < view_source(view)->type.rank; d++) {
 		int of = p->dim[d], r = view_result_dim(view, d);
-		int64_t start;
+		int64_t start, below;
 
+		if (view_below(view, d)) {
+			if (!launch_number(run, view_below(view, d), &below))
+				return false;
+			p->size[of] = min64(p->size[of], p->at[of] + below);
+		}
 		if (view_gathers(view, d)) {
 			p->any[of] = true;
 		} else {

@@ -116,7 +116,8 @@ edge_kept(Access *x, int d, int rd, Val *end, int64_t extent)
 		x->size[d] = LLVMBuildTrunc(g->b, size, g->i32, "");
 		return;
 	}
-	edge_moving(x, d, rd, size);
+	if (!g->loop || !block_inside(end->block, g->loop->op->blk[0]))
+		edge_moving(x, d, rd, size);
 	x->rem[d] = clamped(g, LLVMBuildSub(g->b, size, start, ""), from_0 ? most : any,
 	                    extent * step);
 	x->rem[d] = LLVMBuildSub(g->b, stepped(g, x->rem[d], step), x->lane[d], "");
@@ -161,9 +162,9 @@ access_edges(Access *x, const Op *view, bool outermost, int *dim)
 			continue;
 		BUG_IF(x->g->a, !p || !p->size[rd]);
 		if (dropped)
-			edge_dropped(x, rd, access_start(x, rd), scalar_get(x->g, p->size[rd]));
+			edge_dropped(x, rd, access_start(x, rd), scalar_get(x->g, view_end(x->g->k, view, d)));
 		else
-			edge_kept(x, vd, rd, p->size[rd], view_within(view, vd));
+			edge_kept(x, vd, rd, view_end(x->g->k, view, d), view_within(view, vd));
 	}
 }
 
@@ -277,7 +278,7 @@ is_edge(const Access *x, const Op *view, const Op *cond)
 		int at = view_result_dim(view, d);
 
 		if (at >= 0 && (x->rem[at] || x->at[at]) && elt_lhs(cond) == view_start(view, d) &&
-		    elt_rhs(cond) == p->size[d])
+		    elt_rhs(cond) == view_end(x->g->k, view, d))
 			return true;
 	}
 	return false;

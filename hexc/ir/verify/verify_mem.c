@@ -143,8 +143,8 @@ check_bounds(const Op *o)
 	for (int d = 0; d < view_source(o)->type.rank; d++) {
 		if (!view_from(o, d) && !view_below(o, d))
 			continue;
-		if (o->parent->kernel->masked)
-			return "a view with bounds of its own after pass mask_bounds";
+		if (o->parent->kernel->masked && view_from(o, d))
+			return "a view with a first index of its own after pass mask_bounds";
 		if (view_source(o)->type.space != S_global || view_gathers(o, d))
 			return "bounds along indices, or of a shared tile";
 	}

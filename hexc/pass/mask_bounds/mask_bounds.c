@@ -425,15 +425,24 @@ carries_tiles(const Kernel *k)
 	return false;
 }
 
-/* Removes what the masks express now: the bounds that views have of their own, and which dims reshapes
- * keep. */
+static bool
+is_kept(const Bounds *b, const Op *view)
+{
+	for (int i = 0; i < b->nkept; i++)
+		if (b->kept[i] == view)
+			return true;
+	return false;
+}
+
+/* Removes what the masks express now: the bounds that views have of their own, but for copies that write
+ * zeros there, and which dims reshapes keep. */
 static void
-forget_bounds(Kernel *k)
+forget_bounds(const Bounds *b)
 {
 	OpWalk w;
 
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		if (o->code == O_view && view_is_bounded(o))
+	for (Op *o = walk_first(&w, b->k->body); o; o = walk_next(&w)) {
+		if (o->code == O_view && view_is_bounded(o) && !is_kept(b, o))
 			o->nin = IN_view_start + view_source(o)->type.rank;
 		if (o->code != O_reshape)
 			continue;
@@ -450,13 +459,13 @@ run(Bounds *b, Kernel *k)
 	b->instead = NULL;
 	b->n = b->nshared = 0;
 	b->shared = NULL;
-	b->nundo = b->nstore = b->nerror = 0;
+	b->nundo = b->nstore = b->nerror = b->nkept = 0;
 	b->changed = b->grew = false;
 	b->tiles = kernel_has(k, O_alloc);
 	grow(b, k->nval);
 	facts_keep(k);
 	bounds_block(b, k->body);
-	forget_bounds(k);
+	forget_bounds(b);
 	for (int i = 0; i < b->nstore && !b->grew; i++)
 		store_leaves_out(b, &b->store[i]);
 	for (int i = 0; i < b->nerror && !b->grew; i++)

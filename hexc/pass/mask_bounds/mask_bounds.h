@@ -55,7 +55,8 @@ typedef struct CarriedBounds {
 	const struct SharedStates *tiles;
 } CarriedBounds;
 
-/* The stores to a shared tile of values with missing elements, which are 0 in memory if `zeros`. */
+/* The stores to a shared tile of values with missing elements, and the copies of slices with bounds of their
+ * own; `zeros`: the missing elements are 0 in memory, and there are none. */
 typedef struct SharedStores {
 	struct MaskedStore *store;
 	int n, cap;
@@ -115,6 +116,8 @@ typedef struct Bounds {
 	LoopForms **learned; /* by op id of a loop */
 	uint32_t nlearned;
 	bool grew;           /* a loop needs more forms than it had */
+	const Op **kept;     /* views of copies that keep the bounds they have of their own */
+	int nkept, kept_cap;
 	BoundsError *error;
 	int nerror, error_cap;
 	bool changed;
@@ -174,11 +177,22 @@ Val *mask_shares(Op *o, Val *x, int64_t n);
 /* Returns an element's index, an i64 scalar, clamped to [0, extent]. */
 Val *bound_clamped(Op *o, Val *x, int64_t extent);
 
+/* mask_copies.c */
+/* Is o a copy of a slice with bounds of its own? */
+bool copy_is_bounded(const Op *o);
+/* Can such a copy write zeros outside of the bounds, as it is? */
+bool copy_ends_early(const Bounds *b, const Op *o);
+/* Makes it write zeros there; e: the bounds of its source. If it cannot, a load and a store replace it. */
+void copy_zeros(Bounds *b, Op *o, const TileBounds *e);
+
 /* mask_shared.c */
 /* Returns the bounds of what o reads from v, a shared tile, a view of one or an alias. */
 TileBounds bounds_of_shared(Bounds *b, Op *o, Val *v);
 /* Elements of a shared tile that do not exist are 0: o reads a scalar from it. */
 void zeros_in_memory(Bounds *b, Op *o, Val *root);
+/* Are the missing elements of x zeros, because copies alone write the shared tile that it was loaded from? Makes
+ * them write these. */
+bool zeros_by_copies(Bounds *b, const Val *x);
 /* Makes all elements of a shared tile exist, before o: the missing ones are 0. */
 void shared_all_exist(Bounds *b, Op *o, Val *root);
 /* Store o puts a value with bounds e at a run-time position of a tile: which elements exist afterwards

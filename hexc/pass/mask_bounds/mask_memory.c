@@ -1,4 +1,4 @@
-/* mask_memory.c - implements the rules of pass mask_bounds for loads, stores and copies. */
+/* mask_memory.c - implements the rules of pass mask_bounds for loads and stores. */
 #include "hexc/pass/mask_bounds/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 #include "hexc/ir/dtype_value.h"
@@ -59,29 +59,6 @@ edge_store(Bounds *b, Op *o)
 	}
 	o->in[IN_store_value] = mask_all(b, o, store_value(o), &e, 0, 0);
 	shared_all_exist(b, o, view_root(store_dest(o)));
-}
-
-/* An `async copy` of the program reads zeros outside of the tensor, and these exist. */
-void
-edge_copy(Bounds *b, Op *o)
-{
-	TileBounds e = { .zero = 0 };
-
-	if ((copy_dest(o)->type.space != S_shared && memory_is_bounded(copy_dest(o))) ||
-	    ((IMM(o, async) || IMM(o, filled)) && memory_is_bounded(copy_source(o))))
-		bounds_error(b, o,
-		             "an asynchronous copy does not support slices with bounds of their own");
-	if (copy_dest(o)->type.space != S_shared) {
-		e = edges_of_memory(b, o, copy_source(o));
-		if (bounds_known(&e))
-			VEC_PUSH(b->k->unit->arena, b->store, b->nstore, b->store_cap,
-			         ((MaskedStore){ o, e, false }));
-		return;
-	}
-	if (!IMM(o, async) && !IMM(o, filled))
-		e = edges_of_memory(b, o, copy_source(o));
-	if (!shared_written(b, o, copy_dest(o), &e))
-		shared_all_exist(b, o, view_root(copy_dest(o)));
 }
 
 /* Makes a scalar read from a view with bounds of its own 0 outside of these. */

@@ -113,6 +113,24 @@ is_zero_along(const Op *o, const TileBounds *e, int d, const Val *from, const Va
 	return false;
 }
 
+/* The same for operand i of a dot with bounds e. If it comes from shared memory, copies write the zeros, which
+ * *e then says. */
+static bool
+zero_along(Bounds *b, const Op *o, int i, TileBounds *e, int d, const Val *from, const Val *at)
+{
+	TileBounds zeros = *e;
+
+	if (is_zero_along(o, e, d, from, at))
+		return true;
+	zeros.zero = ~0u;
+	for (int j = 0; j < e->nmore; j++)
+		zeros.more[j].zero = true;
+	if (!is_zero_along(o, &zeros, d, from, at) || !zeros_by_copies(b, o->in[i]))
+		return false;
+	*e = zeros;
+	return true;
+}
+
 /* Returns a condition on k alone in terms of the other operand, whose k is dim `to`. */
 static MaskCond
 along_k(Op *o, const MaskCond *c, int k, int to)
@@ -215,7 +233,7 @@ edge_dot(Bounds *b, Op *o)
 	bool zero[2], flt = dtype_is_float(mma_a(o)->type.dtype);
 
 	for (int i = 0; i < 2; i++)
-		zero[i] = is_zero_along(o, i ? &eb : &ea, n - i, from, k);
+		zero[i] = zero_along(b, o, i, i ? &eb : &ea, n - i, from, k);
 	for (int i = 0; i < 2 && (k || from); i++) {
 		bool other = zero[1 - i] && (!flt || surely_finite(o->in[i]));
 
@@ -245,12 +263,13 @@ edge_dot(Bounds *b, Op *o)
 	edge_set(b, o->out[0], &e);
 }
 
-/* Operands in shared memory cannot be masked; their copies write zeros. The result has no bounds. */
+/* Operands in shared memory cannot be masked: their missing elements are zeros. The result has no bounds. */
 void
 edge_wgmma(Bounds *b, Op *o)
 {
-	(void)b;
-	(void)o;
+	for (int i = 0; i < 2; i++)
+		if (o->in[i]->type.space == S_shared)
+			zeros_in_memory(b, o, view_root(o->in[i]));
 }
 
 /* The end of the positions must not cut a group, whose positions would not increase. Values past their end

@@ -118,16 +118,27 @@ stores_of(Bounds *b, const Val *root)
 	return s->by;
 }
 
-/* Masks a store to a shared tile, of a value with bounds e, with zeros. */
+/* Makes a store to a shared tile, of a value with bounds e, or a copy write zeros for missing elements. */
 static void
-store_zeros(Bounds *b, Op *o, const TileBounds *e)
+write_zeros(Bounds *b, Op *o, const TileBounds *e)
 {
-	o->in[IN_store_value] = mask_all(b, o, store_value(o), e, 0, 0);
+	if (o->code == O_copy)
+		copy_zeros(b, o, e);
+	else
+		o->in[IN_store_value] = mask_all(b, o, store_value(o), e, 0, 0);
+}
+
+static void
+all_zeros(Bounds *b, SharedStores *all)
+{
+	for (int i = 0; i < all->n; i++)
+		write_zeros(b, all->store[i].op, &all->store[i].value);
+	all->n = 0;
+	all->zeros = true;
 }
 
 /* Makes missing elements of a shared tile 0 in memory, if c says that some may be missing and not 0: an
- * op reads them as 0, and they exist. Copies have written zeros. Which store was the last one does not
- * matter. */
+ * op reads them as 0, and they exist. Which store was the last one does not matter. */
 static void
 zero_in_memory(Bounds *b, const Val *root, const MaskCond *c)
 {
@@ -135,14 +146,11 @@ zero_in_memory(Bounds *b, const Val *root, const MaskCond *c)
 
 	if (c->zero || shared_of(b, root)->found)
 		return;
-	for (int i = 0; i < all->n; i++)
-		store_zeros(b, all->store[i].op, &all->store[i].value);
-	all->n = 0;
-	all->zeros = true;
+	all_zeros(b, all);
 }
 
-/* Store o, of a value with bounds e, writes a shared tile: sets what is known of missing elements, or
- * notes it. */
+/* Store or copy o, of a value with bounds e, writes a shared tile: sets what is known of missing elements,
+ * or notes it. */
 static void
 note_store(Bounds *b, Op *o, const Val *root, TileBounds *e)
 {
@@ -155,7 +163,7 @@ note_store(Bounds *b, Op *o, const Val *root, TileBounds *e)
 		         ((MaskedStore){ o, *e, false }));
 		return;
 	}
-	store_zeros(b, o, e);
+	write_zeros(b, o, e);
 	e->zero = ~0u;
 	for (int i = 0; i < e->nmore; i++)
 		e->more[i].zero = true;
@@ -181,6 +189,36 @@ zeros_in_memory(Bounds *b, Op *o, Val *root)
 		e.more[i].zero = true;
 	}
 	edge_set(b, root, &e);
+}
+
+/* Returns the op that loads tile x from shared memory, if x is only moved and cast from there; or NULL. */
+static const Op *
+loaded_by(const Val *x)
+{
+	const Op *o = x->def;
+
+	while (o && (op_moved(o) || o->code == O_cast || o->code == O_reshape))
+		o = op_source(o)->def;
+	return o && o->code == O_load && load_source(o)->type.space == S_shared ? o : NULL;
+}
+
+bool
+zeros_by_copies(Bounds *b, const Val *x)
+{
+	const Op *load = loaded_by(x);
+	Val *root = load ? view_root(load_source(load)) : NULL;
+	SharedStores *all;
+
+	if (!root || !is_shared(root) || shared_of(b, root)->unknown || shared_of(b, root)->found)
+		return false;
+	all = stores_of(b, root);
+	for (int i = 0; i < all->n; i++)
+		if (all->store[i].op->code != O_copy || !copy_ends_early(b, all->store[i].op))
+			return false;
+	if (!all->n && !all->zeros)
+		return false;
+	all_zeros(b, all);
+	return true;
 }
 
 /* Sets *to to the condition c of a view's source in terms of the view's dims. Returns false if the view
@@ -417,7 +455,7 @@ shared_written(Bounds *b, Op *o, Val *v, const TileBounds *of)
 	s->written = true;
 	whole = is_whole(v, root);
 	known = whole || part_of(v, root, at, &part);
-	if (known && o->code == O_store)
+	if (known && (o->code == O_store || copy_is_bounded(o)))
 		note_store(b, o, root, &e);
 	s->unknown = s->unknown && !whole;
 	if (whole)

@@ -1,0 +1,108 @@
+/* mask_copies.c - implements the rule of pass mask_bounds for copies, and makes those of slices with bounds of
+ * their own write zeros outside of these.
+ *
+ * Past a tensor's end every copy writes zeros. Past the end of `X[n :+ 64 below len]` it writes what the tensor
+ * has there, as long as nothing needs the zeros. If something does, a dot along that dim or a read by index,
+ * the copy's view keeps its end, which then is the smaller one of both, for accesses to end there. An end in
+ * packed elements, or a first index (`from`), has no such access: the tile goes through registers. */
+#include "hexc/pass/mask_bounds/mask_bounds.h"
+#include "hexc/ir/dtype_value.h"
+
+/* Can accesses end where the view's own bounds do? */
+static bool
+ends_in_access(const Bounds *b, const Op *view)
+{
+	const Param *p = val_param(b->k, view_source(view));
+
+	if (!p || p->pack || dtype_info[view->out[0]->type.dtype].bits < 8)
+		return false;
+	for (int d = 0; d < view_source(view)->type.rank; d++)
+		if (view_from(view, d) || (view_below(view, d) && !p->size[d]))
+			return false;
+	return true;
+}
+
+/* Gives copy o a view of its own that ends at the smaller one of its own end and the tensor's. */
+static void
+keep_ends(Bounds *b, Op *o)
+{
+	Op *view = op_clone(o->parent, o, copy_source(o)->def, NULL, NULL);
+	const Param *p = val_param(b->k, view_source(view));
+	int rank = view_source(view)->type.rank;
+
+	for (int d = 0; d < rank; d++)
+		if (view_below(view, d))
+			view->in[IN_view_start + 2 * rank + d] =
+				ir_bin(o->parent, view, O_min, view_below(view, d), p->size[d]);
+	o->in[IN_copy_source] = view->out[0];
+	VEC_PUSH(b->k->unit->arena, b->kept, b->nkept, b->kept_cap, view);
+}
+
+/* Replaces copy o of elements with bounds e by a load, which is masked with zeros, and a store. */
+static void
+through_registers(Bounds *b, Op *o, const TileBounds *e)
+{
+	Val *in[2] = { copy_source(o), copy_dest(o) };
+	Type t = type_free(in[0]->type);
+
+	t.space = S_reg;
+	in[0] = op_new(o->parent, o, O_load, o->src, 1, in, 1, &t)->out[0];
+	in[0] = mask_all(b, o, in[0], e, 0, 0);
+	op_new(o->parent, o, O_store, o->src, 2, in, 0, NULL);
+	op_unlink(o);
+}
+
+bool
+copy_is_bounded(const Op *o)
+{
+	return o->code == O_copy && memory_is_bounded(copy_source(o));
+}
+
+bool
+copy_ends_early(const Bounds *b, const Op *o)
+{
+	const Op *view = copy_source(o)->def;
+
+	return view_is_bounded(view) && ends_in_access(b, view);
+}
+
+void
+copy_zeros(Bounds *b, Op *o, const TileBounds *e)
+{
+	if (copy_ends_early(b, o))
+		keep_ends(b, o);
+	else
+		through_registers(b, o, e);
+}
+
+/* An `async copy` of the program reads zeros outside of the tensor, and these exist; likewise a copy of
+ * `fill(x, 0)`. */
+void
+edge_copy(Bounds *b, Op *o)
+{
+	bool bounded = memory_is_bounded(copy_source(o)), shared = copy_dest(o)->type.space == S_shared;
+	bool exist = shared && (IMM(o, async) || IMM(o, filled));
+	TileBounds from = { .zero = 0 }, e = from;
+
+	if ((!shared && memory_is_bounded(copy_dest(o))) || (IMM(o, async) && bounded)) {
+		bounds_error(b, o,
+		             "an asynchronous copy does not support slices with bounds of their own");
+		return;
+	}
+	if (bounded || !exist)
+		from = edges_of_memory(b, o, copy_source(o));
+	if (!shared) {
+		if (bounds_known(&from))
+			VEC_PUSH(b->k->unit->arena, b->store, b->nstore, b->store_cap,
+			         ((MaskedStore){ o, from, false }));
+		return;
+	}
+	if (!exist)
+		e = from;
+	if (!shared_written(b, o, copy_dest(o), &e)) {
+		shared_all_exist(b, o, view_root(copy_dest(o)));
+		exist = true;
+	}
+	if (bounded && exist)
+		copy_zeros(b, o, &from);
+}
