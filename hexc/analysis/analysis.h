@@ -32,8 +32,10 @@ bool view_in_bounds(Kernel *k, const Op *view, int d);
 bool view_operand_in_bounds(Kernel *k, const Op *view, int d);
 /* As view_operand_in_bounds, without the bounds that views have of their own (view_from, view_below). */
 bool view_operand_in_tensor(Kernel *k, const Op *view, int d);
-/* Returns the index after the last element of the tensor, or of a slice that ends before it, along dim d of the
- * view's operand: an i64 scalar. After pass mask_bounds, which leaves at most the size. NULL: no tensor. */
+/* After pass mask_bounds, return along dim d of the view's operand the index of the first element of its tensor
+ * that exists (NULL: 0), and the index after the last one: those of the tensor, or of a slice with bounds of its
+ * own, which are inside of it. i64 scalars. view_end NULL: not of a tensor. */
+Val *view_first(const Op *view, int d);
 Val *view_end(const Kernel *k, const Op *view, int d);
 /* Returns the largest power of two (elements, <= cap) that divides the address of every row start in a global
  * view: the starts and, with more than one row, the strides of all dims but the contiguous one. Returns 1 if

@@ -10,7 +10,7 @@ enum { CHAIN = 8 };
 static bool
 in_bounds(Kernel *k, const Op *view, int d, bool own)
 {
-	Val *start[CHAIN];
+	Val *start[CHAIN], *first;
 	const Op *o = view;
 	int n = 0;
 	int64_t extent = view_span(view, d), most = 0, end, size;
@@ -24,7 +24,9 @@ in_bounds(Kernel *k, const Op *view, int d, bool own)
 		Fact f = val_fact(k, view_start(o, d));
 		start[n++] = view_start(o, d);
 		fits = fits && add64(most, f.hi, &most);
-		if (f.lo < 0 || (own && view_from(o, d)))
+		if (f.lo < 0)
+			return false;
+		if (own && (first = view_from(o, d)) && !prove_inside(k, view, &first, 1, 0, start[n - 1]))
 			return false;
 		if (own && view_below(o, d) && !prove_inside(k, view, start, n, extent, view_below(o, d)))
 			return false;
@@ -57,16 +59,32 @@ view_operand_in_tensor(Kernel *k, const Op *view, int d)
 	return in_bounds(k, view, d, false);
 }
 
-Val *
-view_end(const Kernel *k, const Op *view, int d)
+/* Returns the view of the tensor itself below the view, and *d, a dim of its operand, in its terms. */
+static const Op *
+lowest(const Op *view, int *d)
 {
 	while (view_source(view)->def && view_source(view)->def->code == O_view) {
 		view = view_source(view)->def;
-		d = view_operand_dim(view, d);
+		*d = view_operand_dim(view, *d);
 	}
-	return view_below(view, d)             ? view_below(view, d)
-	       : val_param(k, view_source(view)) ? val_param(k, view_source(view))->size[d]
-	                                         : NULL;
+	return view;
+}
+
+Val *
+view_first(const Op *view, int d)
+{
+	view = lowest(view, &d);
+	return view_from(view, d);
+}
+
+Val *
+view_end(const Kernel *k, const Op *view, int d)
+{
+	const Param *p;
+
+	view = lowest(view, &d);
+	p = val_param(k, view_source(view));
+	return view_below(view, d) ? view_below(view, d) : p ? p->size[d] : NULL;
 }
 
 bool

@@ -217,9 +217,9 @@ existing(Lower *l, const ScanLowering *s, Val *compared, Val *computed)
 }
 
 /* Sets first[] to f of first[] and then[] where both exist, and else to the one that does. `before` and
- * `behind`: where first[] and then[] exist if the elements are one range. NULL: everywhere. */
+ * `after`: where first[] and then[] exist if the elements are one range. NULL: everywhere. */
 static bool
-combine_existing(Lower *l, const ScanLowering *s, Val *before, Val *behind, LoweredValue *first,
+combine_existing(Lower *l, const ScanLowering *s, Val *before, Val *after, LoweredValue *first,
 		 const LoweredValue *then)
 {
 	LoweredValue was[RESULT_MAX + 1];
@@ -230,7 +230,7 @@ combine_existing(Lower *l, const ScanLowering *s, Val *before, Val *behind, Lowe
 	if (!s->skip)
 		return true;
 	select_values(l, s, existing(l, s, before, s->judged ? was[s->n].v : NULL), first, then, first);
-	select_values(l, s, existing(l, s, behind, s->judged ? then[s->n].v : NULL), first, was, first);
+	select_values(l, s, existing(l, s, after, s->judged ? then[s->n].v : NULL), first, was, first);
 	if (s->judged)
 		first[s->n].v = put2(l, O_or, s->e->src, was[s->n].v, then[s->n].v, then[s->n].v->type);
 	return true;

@@ -64,6 +64,8 @@ edge_vec(Kernel *k, const Op *view, int dim, int64_t cap)
 		return 1;
 	size = val_fact_at(k, view, view_end(k, view, rd)).mult;
 	start = val_fact_at(k, view, view_start(view, rd)).mult;
+	if (view_first(view, rd))
+		start = gcd64(start, val_fact_at(k, view, view_first(view, rd)).mult);
 	while (cap > 1 && (size % cap || start % cap))
 		cap /= 2;
 	return cap;

@@ -294,12 +294,23 @@ ends_before(const SplitIterations *t, Forms *f, const Op *at, const TensorSlice 
 	return add_condition(t, f, room, false);
 }
 
+/* Adds the forms by which the slice begins at `first` or after, for its start; a maximum is where both operands
+ * are. */
+static bool
+begins_after(const SplitIterations *t, Forms *f, const Op *at, Lin start, const Val *first, int depth)
+{
+	if (depth > 0 && first->def && first->def->code == O_max && block_inside(first->block, t->body))
+		return begins_after(t, f, at, start, elt_lhs(first->def), depth - 1) &&
+		       begins_after(t, f, at, start, elt_rhs(first->def), depth - 1);
+	return add_condition(t, f, lin_add(start, lin_exact(at, first), -1), false);
+}
+
 /* Adds the forms for dim d of view o, and of the views below it down to the tensor. */
 static bool
 inside(const SplitIterations *t, Forms *f, const Op *o, int d)
 {
 	TensorSlice x = { .extent = view_span(o, d) };
-	const Val *end = view_end(t->k, o, d);
+	const Val *first = view_first(o, d), *end = view_end(t->k, o, d);
 	const Op *at = o;
 	Lin start = lin_const(0);
 
@@ -314,7 +325,9 @@ inside(const SplitIterations *t, Forms *f, const Op *o, int d)
 		d = view_operand_dim(o, d);
 		x.extent = (x.extent - 1) * view_step(o, d) + 1;
 	}
-	return end && add_condition(t, f, start, true) && ends_before(t, f, at, &x, end, DEPTH);
+	return end && add_condition(t, f, start, true) &&
+	       (!first || begins_after(t, f, at, start, first, DEPTH)) &&
+	       ends_before(t, f, at, &x, end, DEPTH);
 }
 
 bool

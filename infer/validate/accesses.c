@@ -119,8 +119,9 @@ ends_between(Prove *p, const Op *view, int unit, int vec)
 		view = view_source(view)->def;
 		tensor = view->code == O_view ? val_param(p->k, view_source(view)) : NULL;
 	}
-	return tensor &&
-	       val_fact_at(p->k, view, view_end(p->k, view, view_operand_dim(view, unit))).mult % vec == 0;
+	unit = view_operand_dim(view, unit);
+	return tensor && val_fact_at(p->k, view, view_end(p->k, view, unit)).mult % vec == 0 &&
+	       (!view_first(view, unit) || val_fact_at(p->k, view, view_first(view, unit)).mult % vec == 0);
 }
 
 bool

@@ -33,7 +33,8 @@ typedef struct ClaimPlace {
 	int64_t at[DIM_MAX], by[DIM_MAX], n[DIM_MAX]; /* first index, step, number of elements */
 	int dim[DIM_MAX];     /* dim of the tensor, by the view's operand's dim */
 	bool any[DIM_MAX];    /* gathered: any index */
-	int64_t size[DIM_MAX], stride[DIM_MAX];
+	int64_t first[DIM_MAX], size[DIM_MAX]; /* of elements that exist: their start and end */
+	int64_t stride[DIM_MAX];
 } ClaimPlace;
 
 static void
@@ -59,6 +60,7 @@ place_of(const SmallLaunch *run, const Val *v, ClaimPlace *p)
 			p->at[d] = 0;
 			p->by[d] = 1;
 			p->any[d] = false;
+			p->first[d] = 0;
 			if (!launch_number(run, p->tensor->size[d], &p->size[d]) ||
 			    !launch_number(run, p->tensor->stride[d], &p->stride[d]))
 				return false;
@@ -70,12 +72,17 @@ place_of(const SmallLaunch *run, const Val *v, ClaimPlace *p)
 		return false;
 	for (int d = 0; d < view_source(view)->type.rank; d++) {
 		int of = p->dim[d], r = view_result_dim(view, d);
-		int64_t start, below;
+		int64_t start, bound;
 
-		if (view_below(view, d)) {
-			if (!launch_number(run, view_below(view, d), &below))
+		if (view_from(view, d)) {
+			if (!launch_number(run, view_from(view, d), &bound))
 				return false;
-			p->size[of] = min64(p->size[of], p->at[of] + below);
+			p->first[of] = max64(p->first[of], p->at[of] + bound);
+		}
+		if (view_below(view, d)) {
+			if (!launch_number(run, view_below(view, d), &bound))
+				return false;
+			p->size[of] = min64(p->size[of], p->at[of] + bound);
 		}
 		if (view_gathers(view, d)) {
 			p->any[of] = true;
@@ -114,7 +121,7 @@ is_inside(SmallLaunch *run, const Op *o, const Op *view, const ClaimPlace *p, in
 
 		if (!*in)
 			*in = view_operand_in_bounds(c->k, view, d) ? 1 : -1;
-		if (*in > 0 && !p->any[d] && (p->at[d] < 0 || behind(p, d) > p->size[d]))
+		if (*in > 0 && !p->any[d] && (p->at[d] < p->first[d] || behind(p, d) > p->size[d]))
 			violation(run, o, "marked as in bounds, but reaches out of bounds");
 	}
 }
@@ -141,6 +148,9 @@ is_aligned(SmallLaunch *run, const Op *o, const ClaimPlace *p, int rank, int64_t
 			violation(run, o, "rows of its tensor do not start at multiples of the access width");
 	if (first % vec != 0)
 		violation(run, o, "does not start at a multiple of the access width");
+	rest = p->first[unit] - p->at[unit];
+	if (rest > 0 && rest < p->n[unit] && rest % vec != 0)
+		violation(run, o, "an access reaches before the start of its slice");
 	rest = p->size[unit] - p->at[unit];
 	if (rest > 0 && rest < p->n[unit] && rest % vec != 0)
 		violation(run, o, "an access reaches past the end of its tensor");

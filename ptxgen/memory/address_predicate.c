@@ -95,12 +95,13 @@ index_at(Access *x, int d, int rd)
 	return LLVMBuildAdd(g->b, at, LLVMBuildTrunc(g->b, start, g->i32, ""), "");
 }
 
+/* Checks the indices along a kept dim, of which those from `first` (NULL: 0) to end - 1 are in bounds. */
 static void
-edge_kept(Access *x, int d, int rd, Val *end, int64_t extent)
+edge_kept(Access *x, int d, int rd, Val *first, Val *end, int64_t extent)
 {
 	Codegen *g = x->g;
 	const Fact any = { 1, INT64_MIN, INT64_MAX };
-	bool from_0 = !x->start[rd].var && x->start[rd].add == 0;
+	bool from_0 = !first && !x->start[rd].var && x->start[rd].add == 0;
 	Fact most = val_fact(g->k, end);
 	int64_t step = x->step[rd], last = ceil_div(most.hi, step);
 	LV start, size;
@@ -111,32 +112,34 @@ edge_kept(Access *x, int d, int rd, Val *end, int64_t extent)
 	}
 	start = access_start(x, rd);
 	size = scalar_get(g, end);
-	if (fits_word(x, rd, end, extent * step)) {
+	if (!first && fits_word(x, rd, end, extent * step)) {
 		x->at[d] = index_at(x, d, rd);
 		x->size[d] = LLVMBuildTrunc(g->b, size, g->i32, "");
 		return;
 	}
-	if (!g->loop || !block_inside(end->block, g->loop->op->blk[0]))
+	if (!first && (!g->loop || !block_inside(end->block, g->loop->op->blk[0])))
 		edge_moving(x, d, rd, size);
 	x->rem[d] = clamped(g, LLVMBuildSub(g->b, size, start, ""), from_0 ? most : any,
 	                    extent * step);
 	x->rem[d] = LLVMBuildSub(g->b, stepped(g, x->rem[d], step), x->lane[d], "");
-	if (access_before(&x->start[rd])) {
-		x->low[d] = clamped(g, LLVMBuildNeg(g->b, start, ""), any, extent * step);
+	if (first || access_before(&x->start[rd])) {
+		size = first ? scalar_get(g, first) : const_i64(g, 0);
+		x->low[d] = clamped(g, LLVMBuildSub(g->b, size, start, ""), any, extent * step);
 		x->low[d] = LLVMBuildSub(g->b, stepped(g, x->low[d], step), x->lane[d], "");
 	}
 }
 
 /* Checks the index of a dropped dim. */
 static void
-edge_dropped(Access *x, int rd, LV start, LV size)
+edge_dropped(Access *x, int rd, Val *first, Val *end)
 {
 	Codegen *g = x->g;
-	LV in = LLVMBuildICmp(g->b, LLVMIntSLT, start, size, "");
+	LV start = access_start(x, rd), in = LLVMBuildICmp(g->b, LLVMIntSLT, start, scalar_get(g, end), ""), low;
 
-	if (access_before(&x->start[rd]))
-		in = LLVMBuildAnd(g->b, in,
-		                  LLVMBuildICmp(g->b, LLVMIntSGE, start, const_i64(g, 0), ""), "");
+	if (first || access_before(&x->start[rd])) {
+		low = first ? scalar_get(g, first) : const_i64(g, 0);
+		in = LLVMBuildAnd(g->b, in, LLVMBuildICmp(g->b, LLVMIntSGE, start, low, ""), "");
+	}
 	x->inside = x->inside ? LLVMBuildAnd(g->b, x->inside, in, "") : in;
 }
 
@@ -162,9 +165,10 @@ access_edges(Access *x, const Op *view, bool outermost, int *dim)
 			continue;
 		BUG_IF(x->g->a, !p || !p->size[rd]);
 		if (dropped)
-			edge_dropped(x, rd, access_start(x, rd), scalar_get(x->g, view_end(x->g->k, view, d)));
+			edge_dropped(x, rd, view_first(view, d), view_end(x->g->k, view, d));
 		else
-			edge_kept(x, vd, rd, view_end(x->g->k, view, d), view_within(view, vd));
+			edge_kept(x, vd, rd, view_first(view, d), view_end(x->g->k, view, d),
+			          view_within(view, vd));
 	}
 }
 

@@ -132,6 +132,16 @@ check_longer(const Op *o)
 	return NULL;
 }
 
+/* Has the view that o accesses bounds of its own, which pass mask_bounds leaves to copies alone? */
+static bool
+is_left_bounded(const Op *o, const Val *mem)
+{
+	for (; mem->def && mem->def->code == O_view; mem = view_source(mem->def))
+		if (o->parent->kernel->masked && view_is_bounded(mem->def))
+			return true;
+	return false;
+}
+
 /* Views of tensors may have bounds of their own, but not along indices, which pass through them in any
  * order. */
 static const char *
@@ -143,8 +153,6 @@ check_bounds(const Op *o)
 	for (int d = 0; d < view_source(o)->type.rank; d++) {
 		if (!view_from(o, d) && !view_below(o, d))
 			continue;
-		if (o->parent->kernel->masked && view_from(o, d))
-			return "a view with a first index of its own after pass mask_bounds";
 		if (view_source(o)->type.space != S_global || view_gathers(o, d))
 			return "bounds along indices, or of a shared tile";
 	}
@@ -212,6 +220,8 @@ shape_load(Arena *a, const Op *o)
 
 	if (is_barriers(load_source(o)))
 		return "mbarriers cannot be read";
+	if (is_left_bounded(o, load_source(o)))
+		return "a load of a view with bounds of its own after pass mask_bounds";
 	natural.bit_order = 0; /* pass validate checks the element order that instructions produce */
 	if (!is_memory(x) || (t->space != S_reg && (t->space != S_scalar || x->rank)) ||
 	    !same_tile(x, &natural))
@@ -254,6 +264,8 @@ shape_store(Arena *a, const Op *o)
 	if (is_barriers(store_dest(o)) || !is_memory(t) ||
 	    (x->space != S_reg && (x->space != S_scalar || t->rank)) || !same_tile(x, t))
 		return arena_printf(a, "%s does not store to %s", type_print(a, x), type_print(a, t));
+	if (is_left_bounded(o, store_dest(o)))
+		return "a store to a view with bounds of its own after pass mask_bounds";
 	if (IMM(o, update) < STORE_PLAIN || IMM(o, update) >= STORE_KINDS)
 		return "imm is not a kind of store";
 	if (IMM(o, update) &&

@@ -181,7 +181,7 @@ Val *bound_clamped(Op *o, Val *x, int64_t extent);
 /* Is o a copy of a slice with bounds of its own? */
 bool copy_is_bounded(const Op *o);
 /* Can such a copy write zeros outside of the bounds, as it is? */
-bool copy_ends_early(const Bounds *b, const Op *o);
+bool copy_can_be_bounded(const Bounds *b, const Op *o);
 /* Makes it write zeros there; e: the bounds of its source. If it cannot, a load and a store replace it. */
 void copy_zeros(Bounds *b, Op *o, const TileBounds *e);
 

@@ -3,37 +3,56 @@
  *
  * Past a tensor's end every copy writes zeros. Past the end of `X[n :+ 64 below len]` it writes what the tensor
  * has there, as long as nothing needs the zeros. If something does, a dot along that dim or a read by index,
- * the copy's view keeps its end, which then is the smaller one of both, for accesses to end there. An end in
- * packed elements, or a first index (`from`), has no such access: the tile goes through registers. */
+ * the copy's view keeps its bounds, which then are inside of the tensor, for accesses to end there. Where these
+ * would have to be narrow, along the contiguous dim, for packed elements, and for slices of slices, dots mask their
+ * operands, and other tiles go through registers. */
 #include "hexc/pass/mask_bounds/mask_bounds.h"
+#include "hexc/analysis/analysis.h"
 #include "hexc/ir/dtype_value.h"
+#include "hexc/analysis/value_range.h"
 
-/* Can accesses end where the view's own bounds do? */
+/* Is the bound (NULL: none) along the contiguous dim a multiple of the widest access? */
 static bool
-ends_in_access(const Bounds *b, const Op *view)
+is_between_accesses(const Bounds *b, const Val *bound, DType d)
+{
+	return !bound || val_fact(b->k, bound).mult % dtype_most(d) == 0;
+}
+
+/* Can accesses end where the view does? */
+static bool
+fits_accesses(const Bounds *b, const Op *view)
 {
 	const Param *p = val_param(b->k, view_source(view));
+	DType dtype = view->out[0]->type.dtype;
+	int unit = p ? view_unit_dim(b->k, view) : -1;
 
-	if (!p || p->pack || dtype_info[view->out[0]->type.dtype].bits < 8)
+	if (!p || p->pack || dtype_info[dtype].bits < 8)
 		return false;
+	if (unit >= 0)
+		unit = view_operand_dim(view, unit);
 	for (int d = 0; d < view_source(view)->type.rank; d++)
-		if (view_from(view, d) || (view_below(view, d) && !p->size[d]))
+		if (!p->size[d] || (d == unit && (!is_between_accesses(b, view_from(view, d), dtype) ||
+		                                  !is_between_accesses(b, view_below(view, d), dtype))))
 			return false;
 	return true;
 }
 
-/* Gives copy o a view of its own that ends at the smaller one of its own end and the tensor's. */
+/* Gives copy o a view of its own whose bounds are inside of the tensor. */
 static void
-keep_ends(Bounds *b, Op *o)
+keep_bounds(Bounds *b, Op *o)
 {
 	Op *view = op_clone(o->parent, o, copy_source(o)->def, NULL, NULL);
 	const Param *p = val_param(b->k, view_source(view));
 	int rank = view_source(view)->type.rank;
 
-	for (int d = 0; d < rank; d++)
+	for (int d = 0; d < rank; d++) {
+		Val **from = &view->in[IN_view_start + rank + d], **below = from + rank;
+
+		if (view_from(view, d))
+			*from = ir_bin(o->parent, view, O_max, *from, ir_const(o->parent, view, 0));
 		if (view_below(view, d))
-			view->in[IN_view_start + 2 * rank + d] =
-				ir_bin(o->parent, view, O_min, view_below(view, d), p->size[d]);
+			*below = ir_bin(o->parent, view, O_min, *below, p->size[d]);
+	}
 	o->in[IN_copy_source] = view->out[0];
 	VEC_PUSH(b->k->unit->arena, b->kept, b->nkept, b->kept_cap, view);
 }
@@ -59,18 +78,18 @@ copy_is_bounded(const Op *o)
 }
 
 bool
-copy_ends_early(const Bounds *b, const Op *o)
+copy_can_be_bounded(const Bounds *b, const Op *o)
 {
 	const Op *view = copy_source(o)->def;
 
-	return view_is_bounded(view) && ends_in_access(b, view);
+	return view_is_bounded(view) && fits_accesses(b, view);
 }
 
 void
 copy_zeros(Bounds *b, Op *o, const TileBounds *e)
 {
-	if (copy_ends_early(b, o))
-		keep_ends(b, o);
+	if (copy_can_be_bounded(b, o))
+		keep_bounds(b, o);
 	else
 		through_registers(b, o, e);
 }

@@ -213,7 +213,7 @@ zeros_by_copies(Bounds *b, const Val *x)
 		return false;
 	all = stores_of(b, root);
 	for (int i = 0; i < all->n; i++)
-		if (all->store[i].op->code != O_copy || !copy_ends_early(b, all->store[i].op))
+		if (all->store[i].op->code != O_copy || !copy_can_be_bounded(b, all->store[i].op))
 			return false;
 	if (!all->n && !all->zeros)
 		return false;
