@@ -225,9 +225,9 @@ lin_op(Bounding *b, const Val *v, int dir)
 	}
 }
 
-/* Bounds the counter of a running loop: lo + i * step < hi. */
+/* Bounds the counter of a running loop: lo + i * step < hi. `exact`: by lo or hi as it is, not by a bound of it. */
 static Lin
-lin_counter(Bounding *b, const Val *v, const Op *loop, int dir)
+lin_counter(Bounding *b, const Val *v, const Op *loop, int dir, bool exact)
 {
 	Lin lo, hi, gap;
 	Fact step = fact_of(&b->ask, for_step(loop));
@@ -237,7 +237,7 @@ lin_counter(Bounding *b, const Val *v, const Op *loop, int dir)
 	if (dir == 0 || step.lo < 1)
 		return lin_atom(v);
 	if (dir < 0)
-		return lin_of(b, for_lo(loop), -1);
+		return lin_of(b, for_lo(loop), exact ? 0 : -1);
 	while (end->def && end->def->code == O_min) /* it is below both operands */
 		end = end->def->in[choose(b)];
 	lo = lin_of(b, for_lo(loop), 0);
@@ -245,7 +245,7 @@ lin_counter(Bounding *b, const Val *v, const Op *loop, int dir)
 	gap = lin_add(hi, lo, -1);
 	if (gap.ok && gap.den == 1)
 		m = gcd64(lin_mult(&b->ask, &gap), step.mult);
-	return lin_add(lin_of(b, end, 1), lin_const(m < 1 ? 1 : m), -1);
+	return lin_add(lin_of(b, end, exact ? 0 : 1), lin_const(m < 1 ? 1 : m), -1);
 }
 
 static Lin
@@ -266,7 +266,7 @@ lin_of(Bounding *b, const Val *v, int dir)
 	if (v->def)
 		out = lin_op(b, v, dir);
 	else if (v->block->owner && v->block->owner->code == O_for && v->index == 0)
-		out = lin_counter(b, v, v->block->owner, dir);
+		out = lin_counter(b, v, v->block->owner, dir, false);
 	else
 		out = lin_atom(v);
 	b->depth--;
@@ -292,12 +292,31 @@ common_mult(Kernel *k, Val *const *start, int n, const Val *size)
 	return m;
 }
 
-/* Returns a lower bound of x by bounds of each of its terms. */
-static Lin
-least_by_terms(Bounding *b, const Lin *x)
+/* Returns the loop whose counter v is; or NULL. */
+static const Op *
+counted_by(const Val *v)
 {
-	Lin sum = lin_const(x->c);
+	const Op *loop = v->def || v->index ? NULL : v->block->owner;
 
+	return loop && loop->code == O_for ? loop : NULL;
+}
+
+/* Returns a lower bound of x by bounds of each of its terms, of loop counters first. */
+static Lin
+least_by_terms(Bounding *b, const Lin *of)
+{
+	Lin without = *of, *x = &without, sum;
+
+	for (int i = 0; i < of->n; i++) {
+		const Val *v = of->t[i].v;
+		Lin end = counted_by(v) ? lin_counter(b, v, counted_by(v), of->t[i].k > 0 ? -1 : 1, true)
+		                        : lin_atom(v);
+
+		without = lin_add(lin_add(without, lin_atom(v), -of->t[i].k), end, of->t[i].k);
+	}
+	sum = lin_const(x->c);
+	if (!x->ok || x->den != 1)
+		return *x;
 	for (int i = 0; i < x->n; i++)
 		sum = lin_add(sum, lin_of(b, x->t[i].v, x->t[i].k > 0 ? -1 : 1), x->t[i].k);
 	return sum;
@@ -360,6 +379,9 @@ prove_inside(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, 
 		return true;
 	if (prove_room(k, at, start, n, extent, size, false) || prove_room(k, at, start, n, extent, size, true))
 		return true;
+	if (n == 1 && start[0]->def && start[0]->def->code == O_max)
+		return prove_inside(k, at, &start[0]->def->in[0], 1, extent, size) &&
+		       prove_inside(k, at, &start[0]->def->in[1], 1, extent, size);
 	if (size->def && size->def->code == O_min && prove_inside(k, at, start, n, extent, elt_lhs(size->def)) &&
 	    prove_inside(k, at, start, n, extent, elt_rhs(size->def)))
 		return true;

@@ -322,6 +322,32 @@ fact_block_id(Asking *a, int64_t axis)
 	return f.hi == 0 ? fact_const(0) : f;
 }
 
+/* Returns x if o is (x + (s - 1)) / s, a quotient rounded up; or NULL. */
+static const Val *
+rounded_up(const Op *o)
+{
+	const Op *sum = elt_lhs(o)->def, *less = sum && sum->code == O_add ? elt_rhs(sum)->def : NULL;
+	int64_t one;
+
+	if (o->code != O_div || !less || less->code != O_sub || elt_lhs(less) != elt_rhs(o) ||
+	    !val_is_const(elt_rhs(less), &one) || one != 1)
+		return NULL;
+	return elt_lhs(sum);
+}
+
+/* A quotient of numbers; one that is rounded up is at most the dividend, or 0. */
+static Fact
+fact_quotient(Asking *a, const Op *o)
+{
+	Fact by = fact_of(a, elt_rhs(o)), sum = fact_of(a, elt_lhs(o));
+	Fact f = fact_binary(o->out[0]->type.dtype, O_div, sum, by);
+	const Val *x = rounded_up(o);
+
+	if (x && by.lo >= 1 && !fact_is_full(sum)) /* has not wrapped around */
+		f.hi = min64(f.hi, max64(0, fact_of(a, x).hi));
+	return f;
+}
+
 static Fact
 fact_op(Asking *a, const Val *v)
 {
@@ -337,6 +363,10 @@ fact_op(Asking *a, const Val *v)
 	case O_for: return fact_carried(a, o, v->index);
 	case O_cast: return fact_cast(d, in[0]->type.dtype, fact_of(a, in[0]));
 	case O_neg: return fact_neg(d, fact_of(a, in[0]));
+	case O_div:
+		if (dtype_is_float(d) || dtype_past_i64(d))
+			return fact_type(d);
+		return fact_quotient(a, o);
 	case O_lt:
 	case O_le:
 	case O_eq:

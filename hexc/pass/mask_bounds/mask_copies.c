@@ -37,7 +37,7 @@ fits_accesses(const Bounds *b, const Op *view)
 	return true;
 }
 
-/* Gives copy o a view of its own whose bounds are inside of the tensor. */
+/* Gives copy o a view of its own whose bounds are inside of the tensor; those that leave out nothing are open. */
 static void
 keep_bounds(Bounds *b, Op *o)
 {
@@ -46,11 +46,16 @@ keep_bounds(Bounds *b, Op *o)
 	int rank = view_source(view)->type.rank;
 
 	for (int d = 0; d < rank; d++) {
-		Val **from = &view->in[IN_view_start + rank + d], **below = from + rank;
+		Val **from = &view->in[IN_view_start + rank + d], **below = from + rank, *start;
 
-		if (view_from(view, d))
+		if (view_from(view, d) && prove_inside(b->k, view, from, 1, 0, view_start(view, d)))
+			*from = ir_const(o->parent, view, INT64_MIN);
+		else if (view_from(view, d))
 			*from = ir_bin(o->parent, view, O_max, *from, ir_const(o->parent, view, 0));
-		if (view_below(view, d))
+		start = view_start(view, d);
+		if (view_below(view, d) && prove_inside(b->k, view, &start, 1, view_span(view, d), *below))
+			*below = ir_const(o->parent, view, INT64_MAX);
+		else if (view_below(view, d))
 			*below = ir_bin(o->parent, view, O_min, *below, p->size[d]);
 	}
 	o->in[IN_copy_source] = view->out[0];
