@@ -348,6 +348,53 @@ fact_quotient(Asking *a, const Op *o)
 	return f;
 }
 
+/* Returns the factors of v that are not constants, if they are one value, and the product of the constants. */
+static const Val *
+without_constants(const Val *v, int64_t *by)
+{
+	int64_t c;
+
+	*by = 1;
+	while (v->def && v->def->code == O_mul && val_is_const(elt_rhs(v->def), &c) && c > 0 &&
+	       mul64(*by, c, by))
+		v = elt_lhs(v->def);
+	return v;
+}
+
+/* Is the product of `id` and `each` the start of the block's share: index i of n blocks times (x / n, rounded up),
+ * times a constant? It is less than (x + n) times the constant. */
+static bool
+fact_share(Asking *a, const Val *id, const Val *each, Fact *out)
+{
+	const Op *y = a->k->grid ? a->k->grid->last : NULL;
+	int64_t by, end;
+	const Val *q = without_constants(each, &by), *x = q->def && q->def->nin == 2 ? rounded_up(q->def) : NULL;
+	Fact fx, n;
+
+	if (!id->def || id->def->code != O_block_id || !x || !y || y->code != O_yield || y->nin != 3 ||
+	    elt_rhs(q->def) != y->in[IMM(id->def, axis)])
+		return false;
+	fx = fact_of(a, x);
+	n = fact_of(a, elt_rhs(q->def));
+	if (fx.lo < 0 || n.lo < 1 || !add64(fx.hi, n.hi, &end) || !mul64(end, by, &end))
+		return false;
+	*out = (Fact){ fact_of(a, each).mult, 0, end };
+	return true;
+}
+
+static Fact
+fact_product(Asking *a, const Op *o)
+{
+	Fact f = fact_binary(o->out[0]->type.dtype, O_mul, fact_of(a, elt_lhs(o)), fact_of(a, elt_rhs(o))), g;
+
+	if (!type_is_index(&o->out[0]->type))
+		return f;
+	if (fact_share(a, elt_lhs(o), elt_rhs(o), &g) || fact_share(a, elt_rhs(o), elt_lhs(o), &g))
+		if (fact_is_full(f) || g.hi < f.hi)
+			return fact_tighten(g);
+	return f;
+}
+
 static Fact
 fact_op(Asking *a, const Val *v)
 {
@@ -363,10 +410,8 @@ fact_op(Asking *a, const Val *v)
 	case O_for: return fact_carried(a, o, v->index);
 	case O_cast: return fact_cast(d, in[0]->type.dtype, fact_of(a, in[0]));
 	case O_neg: return fact_neg(d, fact_of(a, in[0]));
-	case O_div:
-		if (dtype_is_float(d) || dtype_past_i64(d))
-			return fact_type(d);
-		return fact_quotient(a, o);
+	case O_div: return fact_quotient(a, o);
+	case O_mul: return fact_product(a, o);
 	case O_lt:
 	case O_le:
 	case O_eq:

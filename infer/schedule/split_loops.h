@@ -34,8 +34,8 @@ typedef struct SplitIterations {
 bool forms_condition(const SplitIterations *t, Forms *f, const Val *v, bool want);
 /* .. for mask o to mask no element. */
 bool forms_mask(const SplitIterations *t, Forms *f, const Op *o);
-/* .. for global view o to be in bounds of its tensor, where that is not provable without forms; *n is the
- * number of such dims. */
+/* .. for global view o to be in bounds of its tensor, where that is not provable without forms: along *n such
+ * dims. Returns false if it has more of these. */
 bool forms_view(const SplitIterations *t, Forms *f, const Op *o, int *n);
 /* Adds all forms of `more`. Of two that differ by a constant, the stronger one is kept. */
 void forms_join(const SplitIterations *t, Forms *f, const Forms *more);

@@ -206,13 +206,49 @@ span_of(const SplitIterations *t, Forms *f, const Op *at, const Val *v, int dept
 
 /* ---- conditions -------------------------------------------------------------------------------------- */
 
+/* Adds the forms by which the scalar is at least n: a minimum is where both operands are, a maximum with a smaller
+ * constant where the other operand is. */
+static bool
+at_least(const SplitIterations *t, Forms *f, const Op *at, const Val *v, int64_t n, int depth)
+{
+	const Op *o = v->def;
+	int64_t c;
+
+	if (depth > 0 && o && o->code == O_min && block_inside(v->block, t->body))
+		return at_least(t, f, at, elt_lhs(o), n, depth - 1) &&
+		       at_least(t, f, at, elt_rhs(o), n, depth - 1);
+	if (depth > 0 && o && o->code == O_max && val_is_const(elt_rhs(o), &c) && c < n)
+		return at_least(t, f, at, elt_lhs(o), n, depth - 1);
+	return add_condition(t, f, lin_add(lin_exact(at, v), lin_const(n), -1), false);
+}
+
+/* Returns the i64 scalar in each element of v, in its type without change; or NULL. */
+static const Val *
+index_in(Kernel *k, const Val *v)
+{
+	const Val *x;
+
+	while (v->def && op_moved(v->def))
+		v = op_moved(v->def);
+	x = v->def && v->def->code == O_cast ? op_source(v->def) : NULL;
+	if (!x || !type_is_index(&x->type) || val_fact(k, x).lo < num_min(v->type.dtype) ||
+	    dtype_past_i64(v->type.dtype) || val_fact(k, x).hi > num_max(v->type.dtype))
+		return NULL;
+	return x;
+}
+
 static bool
 compare(const SplitIterations *t, Forms *f, const Op *o, bool want, int depth)
 {
+	const Val *end = want ? index_in(t->k, elt_rhs(o)) : NULL;
 	LinearRange x, y;
 	Lin room;
 
-	if (!span_of(t, f, o, elt_lhs(o), depth, &x) || !span_of(t, f, o, elt_rhs(o), depth, &y))
+	if (!span_of(t, f, o, elt_lhs(o), depth, &x))
+		return false;
+	if (end && x.hi.n == 0 && x.hi.den == 1)
+		return at_least(t, f, o, end, x.hi.c + (o->code == O_lt), depth);
+	if (!span_of(t, f, o, elt_rhs(o), depth, &y))
 		return false;
 	room = want ? lin_add(y.lo, x.hi, -1) : lin_add(x.lo, y.hi, -1);
 	if ((o->code == O_lt) == want)
@@ -244,16 +280,6 @@ bool
 forms_condition(const SplitIterations *t, Forms *f, const Val *v, bool want)
 {
 	return condition(t, f, v, want, DEPTH);
-}
-
-/* Adds the forms by which the scalar is at least n; a minimum is where both operands are. */
-static bool
-at_least(const SplitIterations *t, Forms *f, const Op *at, const Val *v, int64_t n, int depth)
-{
-	if (depth > 0 && v->def && v->def->code == O_min && block_inside(v->block, t->body))
-		return at_least(t, f, at, elt_lhs(v->def), n, depth - 1) &&
-		       at_least(t, f, at, elt_rhs(v->def), n, depth - 1);
-	return add_condition(t, f, lin_add(lin_exact(at, v), lin_const(n), -1), false);
 }
 
 bool
@@ -333,14 +359,20 @@ inside(const SplitIterations *t, Forms *f, const Op *o, int d)
 bool
 forms_view(const SplitIterations *t, Forms *f, const Op *o, int *n)
 {
-	bool outermost = true;
+	bool outermost = true, all = true;
 
 	*n = 0;
 	for (; o && o->code == O_view; o = view_source(o)->def, outermost = false)
 		for (int d = 0; d < view_source(o)->type.rank; d++) {
+			int before = f->n;
+			bool known;
+
 			if ((!outermost && view_result_dim(o, d) >= 0) || view_operand_in_bounds(t->k, o, d))
 				continue;
-			*n += inside(t, f, o, d);
+			known = inside(t, f, o, d);
+			*n += known;
+			all &= known;
+			f->n = known ? f->n : before;
 		}
-	return true;
+	return all;
 }

@@ -103,14 +103,19 @@ find_edges(SplitPlan *p, const Op *o)
 
 	for (int i = 0; i < 2; i++) {
 		Forms f = { 0 };
+		double gain;
+		bool all;
 		int n;
 
-		if (!side[i] || side[i]->type.space != S_global || !side[i]->def ||
-		    !forms_view(&p->turns, &f, side[i]->def, &n) || n == 0)
+		if (!side[i] || side[i]->type.space != S_global || !side[i]->def)
 			continue;
-		/* a comparison and the predicate logic per iteration; the predicate logic only, if
-		 * iterations are alike */
-		add_condition(p, &f, (forms_have(&f, -1) ? 2 * n : 1) * accesses(o));
+		all = forms_view(&p->turns, &f, side[i]->def, &n);
+		/* a comparison and the predicate logic per iteration, and the number of bytes of an
+		 * asynchronous copy; the predicate logic only, if iterations are alike; the comparison only,
+		 * if other dims need a predicate */
+		gain = !all ? n : !forms_have(&f, -1) ? 1 : 2 * n + (o->code == O_copy);
+		if (n)
+			add_condition(p, &f, gain * accesses(o));
 	}
 }
 
