@@ -32,9 +32,9 @@ bool view_in_bounds(Kernel *k, const Op *view, int d);
 bool view_operand_in_bounds(Kernel *k, const Op *view, int d);
 /* As view_operand_in_bounds, without the bounds that views have of their own (view_from, view_below). */
 bool view_operand_in_tensor(Kernel *k, const Op *view, int d);
-/* After pass mask_bounds, return along dim d of the view's operand the index of the first element of its tensor
- * that exists (NULL: 0), and the index after the last one: those of the tensor, or of a slice with bounds of its
- * own, which are inside of it. i64 scalars. view_end NULL: not of a tensor. */
+/* After pass mask_bounds, return along dim d of the view's operand the index of the first element of its
+ * tensor that exists (NULL: 0), and the index after the last one: those of the tensor, or of a slice
+ * with bounds of its own, which are inside of it. i64 scalars. view_end NULL: not of a tensor. */
 Val *view_first(const Op *view, int d);
 Val *view_end(const Kernel *k, const Op *view, int d);
 /* Returns the largest power of two (elements, <= cap) that divides the address of every row start in a global

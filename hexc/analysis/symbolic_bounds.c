@@ -225,7 +225,8 @@ lin_op(Bounding *b, const Val *v, int dir)
 	}
 }
 
-/* Bounds the counter of a running loop: lo + i * step < hi. `exact`: by lo or hi as it is, not by a bound of it. */
+/* Bounds the counter of a running loop: lo + i * step < hi. `exact`: by lo or hi as it is, not by a
+ * bound of it. */
 static Lin
 lin_counter(Bounding *b, const Val *v, const Op *loop, int dir, bool exact)
 {
@@ -322,8 +323,8 @@ least_by_terms(Bounding *b, const Lin *of)
 	return sum;
 }
 
-/* Is size - extent at least the sum of the starts, by a lower bound of the size and upper bounds of these, or,
- * `exact`, by one of the difference, in which what they have in common cancels out? */
+/* Is size - extent at least the sum of the starts, by a lower bound of the size and upper bounds of
+ * these, or, `exact`, by one of the difference, in which what they have in common cancels out? */
 static bool
 prove_room(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, const Val *size, bool exact)
 {
@@ -377,12 +378,14 @@ prove_inside(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, 
 
 	if (c && mul64(c, extent, &more) && prove_inside(k, at, &x, 1, more, y))
 		return true;
-	if (prove_room(k, at, start, n, extent, size, false) || prove_room(k, at, start, n, extent, size, true))
+	if (prove_room(k, at, start, n, extent, size, false) ||
+	    prove_room(k, at, start, n, extent, size, true))
 		return true;
 	if (n == 1 && start[0]->def && start[0]->def->code == O_max)
 		return prove_inside(k, at, &start[0]->def->in[0], 1, extent, size) &&
 		       prove_inside(k, at, &start[0]->def->in[1], 1, extent, size);
-	if (size->def && size->def->code == O_min && prove_inside(k, at, start, n, extent, elt_lhs(size->def)) &&
+	if (size->def && size->def->code == O_min &&
+	    prove_inside(k, at, start, n, extent, elt_lhs(size->def)) &&
 	    prove_inside(k, at, start, n, extent, elt_rhs(size->def)))
 		return true;
 	/* if one element is in bounds, so are all up to the common divisor */

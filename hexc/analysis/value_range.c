@@ -348,7 +348,8 @@ fact_quotient(Asking *a, const Op *o)
 	return f;
 }
 
-/* Returns the factors of v that are not constants, if they are one value, and the product of the constants. */
+/* Returns the factors of v that are not constants, if they are one value, and the product of the
+ * constants. */
 static const Val *
 without_constants(const Val *v, int64_t *by)
 {
@@ -361,16 +362,17 @@ without_constants(const Val *v, int64_t *by)
 	return v;
 }
 
-/* Is the product of `id` and `each` the start of the block's share: index i of n blocks times (x / n, rounded up),
- * times a constant? It is less than (x + n) times the constant. */
+/* Is the product of `id` and `each` the start of the block's share: index i of n blocks times (x / n,
+ * rounded up), times a constant? It is less than (x + n) times the constant. */
 static bool
 fact_share(Asking *a, const Val *id, const Val *each, Fact *out)
 {
 	const Op *y = a->k->grid ? a->k->grid->last : NULL;
 	int64_t by, end;
-	const Val *q = without_constants(each, &by), *x = q->def && q->def->nin == 2 ? rounded_up(q->def) : NULL;
+	const Val *q = without_constants(each, &by), *x;
 	Fact fx, n;
 
+	x = q->def && q->def->nin == 2 ? rounded_up(q->def) : NULL;
 	if (!id->def || id->def->code != O_block_id || !x || !y || y->code != O_yield || y->nin != 3 ||
 	    elt_rhs(q->def) != y->in[IMM(id->def, axis)])
 		return false;
@@ -385,7 +387,8 @@ fact_share(Asking *a, const Val *id, const Val *each, Fact *out)
 static Fact
 fact_product(Asking *a, const Op *o)
 {
-	Fact f = fact_binary(o->out[0]->type.dtype, O_mul, fact_of(a, elt_lhs(o)), fact_of(a, elt_rhs(o))), g;
+	DType d = o->out[0]->type.dtype;
+	Fact f = fact_binary(d, O_mul, fact_of(a, elt_lhs(o)), fact_of(a, elt_rhs(o))), g;
 
 	if (!type_is_index(&o->out[0]->type))
 		return f;

@@ -5,8 +5,8 @@
 
 enum { CHAIN = 8 };
 
-/* Is the view in bounds along dim d of its operand? `own`: also of the bounds of its own, and of those of views
- * that it is a view of. */
+/* Is the view in bounds along dim d of its operand? `own`: also of the bounds of its own, and of those
+ * of views that it is a view of. */
 static bool
 in_bounds(Kernel *k, const Op *view, int d, bool own)
 {

@@ -206,8 +206,8 @@ span_of(const SplitIterations *t, Forms *f, const Op *at, const Val *v, int dept
 
 /* ---- conditions -------------------------------------------------------------------------------------- */
 
-/* Adds the forms by which the scalar is at least n: a minimum is where both operands are, a maximum with a smaller
- * constant where the other operand is. */
+/* Adds the forms by which the scalar is at least n: a minimum is where both operands are, a maximum with
+ * a smaller constant where the other operand is. */
 static bool
 at_least(const SplitIterations *t, Forms *f, const Op *at, const Val *v, int64_t n, int depth)
 {
@@ -320,8 +320,8 @@ ends_before(const SplitIterations *t, Forms *f, const Op *at, const TensorSlice 
 	return add_condition(t, f, room, false);
 }
 
-/* Adds the forms by which the slice begins at `first` or after, for its start; a maximum is where both operands
- * are. */
+/* Adds the forms by which the slice begins at `first` or after, for its start; a maximum is where both
+ * operands are. */
 static bool
 begins_after(const SplitIterations *t, Forms *f, const Op *at, Lin start, const Val *first, int depth)
 {

@@ -134,7 +134,8 @@ static void
 edge_dropped(Access *x, int rd, Val *first, Val *end)
 {
 	Codegen *g = x->g;
-	LV start = access_start(x, rd), in = LLVMBuildICmp(g->b, LLVMIntSLT, start, scalar_get(g, end), ""), low;
+	LV start = access_start(x, rd), low;
+	LV in = LLVMBuildICmp(g->b, LLVMIntSLT, start, scalar_get(g, end), "");
 
 	if (first || access_before(&x->start[rd])) {
 		low = first ? scalar_get(g, first) : const_i64(g, 0);

@@ -190,8 +190,8 @@ void copy_zeros(Bounds *b, Op *o, const TileBounds *e);
 TileBounds bounds_of_shared(Bounds *b, Op *o, Val *v);
 /* Elements of a shared tile that do not exist are 0: o reads a scalar from it. */
 void zeros_in_memory(Bounds *b, Op *o, Val *root);
-/* Are the missing elements of x zeros, because copies alone write the shared tile that it was loaded from? Makes
- * them write these. */
+/* Are the missing elements of x zeros, because copies alone write the shared tile that it was loaded
+ * from? Makes them write these. */
 bool zeros_by_copies(Bounds *b, const Val *x);
 /* Makes all elements of a shared tile exist, before o: the missing ones are 0. */
 void shared_all_exist(Bounds *b, Op *o, Val *root);

@@ -1,11 +1,11 @@
-/* mask_copies.c - implements the rule of pass mask_bounds for copies, and makes those of slices with bounds of
- * their own write zeros outside of these.
+/* mask_copies.c - implements the rule of pass mask_bounds for copies, and makes those of slices with
+ * bounds of their own write zeros outside of these.
  *
- * Past a tensor's end every copy writes zeros. Past the end of `X[n :+ 64 below len]` it writes what the tensor
- * has there, as long as nothing needs the zeros. If something does, a dot along that dim or a read by index,
- * the copy's view keeps its bounds, which then are inside of the tensor, for accesses to end there. Where these
- * would have to be narrow, along the contiguous dim, for packed elements, and for slices of slices, dots mask their
- * operands, and other tiles go through registers. */
+ * Past a tensor's end every copy writes zeros. Past the end of `X[n :+ 64 below len]` it writes what the
+ * tensor has there, as long as nothing needs the zeros. If something does, a dot along that dim or a
+ * read by index, the copy's view keeps its bounds, which then are inside of the tensor, for accesses to
+ * end there. Where these would have to be narrow, along the contiguous dim, for packed elements, and for
+ * slices of slices, dots mask their operands, and other tiles go through registers. */
 #include "hexc/pass/mask_bounds/mask_bounds.h"
 #include "hexc/analysis/analysis.h"
 #include "hexc/ir/dtype_value.h"
@@ -37,7 +37,8 @@ fits_accesses(const Bounds *b, const Op *view)
 	return true;
 }
 
-/* Gives copy o a view of its own whose bounds are inside of the tensor; those that leave out nothing are open. */
+/* Gives copy o a view of its own whose bounds are inside of the tensor; those that leave out nothing are
+ * open. */
 static void
 keep_bounds(Bounds *b, Op *o)
 {

@@ -113,8 +113,8 @@ is_zero_along(const Op *o, const TileBounds *e, int d, const Val *from, const Va
 	return false;
 }
 
-/* The same for operand i of a dot with bounds e. If it comes from shared memory, copies write the zeros, which
- * *e then says. */
+/* The same for operand i of a dot with bounds e. If it comes from shared memory, copies write the zeros,
+ * which *e then says. */
 static bool
 zero_along(Bounds *b, const Op *o, int i, TileBounds *e, int d, const Val *from, const Val *at)
 {
