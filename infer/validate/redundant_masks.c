@@ -3,6 +3,7 @@
  *
  * What is known in an iteration is derived from the loop's bounds; a mask or select is proved element by
  * element of its tile. */
+#include "hexc/analysis/value_range.h"
 #include "infer/validate/loop_split.h"
 
 enum { DEPTH = 24 };
@@ -174,15 +175,53 @@ integer_at(Pair *x, const Val *v, const int64_t *c, int depth)
 	return must_fit(x, v->type.dtype, a) ? a : none;
 }
 
+/* Requires that scalar v is at least n: the smaller of two numbers is if both are, the larger one of a number and
+ * a constant if the number is. */
+static bool
+must_reach(Pair *x, const Val *v, LinearForm n, int depth)
+{
+	const Op *o = v->def;
+	int64_t c;
+
+	if (o && o->code == O_min && depth > 0)
+		return must_reach(x, elt_lhs(o), n, depth - 1) && must_reach(x, elt_rhs(o), n, depth - 1);
+	if (o && o->code == O_max && depth > 0 && val_is_const(elt_rhs(o), &c))
+		return must_reach(x, elt_lhs(o), n, depth - 1);
+	return must(x, affine_add(affine_of(x->p->k, v), n, -1));
+}
+
+/* Returns the i64 scalar that all elements of the integers v are, if v's type holds it; or NULL. */
+static const Val *
+index_everywhere(Pair *x, const Val *v)
+{
+	int bits = dtype_info[v->type.dtype].bits;
+	bool sign = dtype_info[v->type.dtype].kind == K_sint;
+	int64_t most = bits < 63 ? ((int64_t)1 << (bits - sign)) - 1 : INT64_MAX;
+	const Val *i;
+	Fact f;
+
+	while (v->def && v->def->code == O_splat)
+		v = op_source(v->def);
+	i = v->def && v->def->code == O_cast ? op_source(v->def) : NULL;
+	if (!i || !type_is_index(&i->type) || dtype_is_float(v->type.dtype))
+		return NULL;
+	f = val_fact(x->p->k, i);
+	return f.lo >= (sign ? -most - 1 : 0) && f.hi <= most ? i : NULL;
+}
+
 static bool must_be(Pair *x, const Val *v, const int64_t *c, bool want, int depth);
 
 static bool
 must_compare(Pair *x, const Op *o, const int64_t *c, bool want, int depth)
 {
-	LinearForm a = integer_at(x, elt_lhs(o), c, depth), b = integer_at(x, elt_rhs(o), c, depth);
+	LinearForm a = integer_at(x, elt_lhs(o), c, depth), b;
+	const Val *end = want ? index_everywhere(x, elt_rhs(o)) : NULL;
 
 	if (dtype_is_float(elt_lhs(o)->type.dtype))
 		return false;
+	if (end)
+		return must_reach(x, end, affine_add(a, affine_const(o->code == O_lt), 1), depth);
+	b = integer_at(x, elt_rhs(o), c, depth);
 	if (!want) /* b < a or b <= a */
 		return must(x, affine_add(affine_add(a, b, -1), affine_const(o->code == O_le), -1));
 	return must(x, affine_add(affine_add(b, a, -1), affine_const(o->code == O_lt), -1));
@@ -235,17 +274,6 @@ split_always(Pair *x, const Val *v, bool want)
 	return musts_hold(x);
 }
 
-/* Requires that scalar v is at least n: the smaller of two numbers is if both are. */
-static bool
-must_reach(Pair *x, const Val *v, int64_t n, int depth)
-{
-	const Op *o = v->def;
-
-	if (o && o->code == O_min && depth > 0)
-		return must_reach(x, elt_lhs(o), n, depth - 1) && must_reach(x, elt_rhs(o), n, depth - 1);
-	return must(x, affine_add(affine_of(x->p->k, v), affine_const(n), -1));
-}
-
 bool
 split_masks_nothing(Pair *x, const Op *o)
 {
@@ -253,7 +281,8 @@ split_masks_nothing(Pair *x, const Op *o)
 
 	x->nmust = 0;
 	for (int d = 0, next = 0; d < t->rank; d++)
-		if (IMM(o, dims) >> d & 1 && !must_reach(x, mask_bound(o, next++), t->shape[d], DEPTH))
+		if (IMM(o, dims) >> d & 1 &&
+		    !must_reach(x, mask_bound(o, next++), affine_const(t->shape[d]), DEPTH))
 			return false;
 	return musts_hold(x);
 }
