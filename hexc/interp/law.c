@@ -527,6 +527,28 @@ LAW(if_range)
 	return true;
 }
 
+/* A condition on the index along a dim, or on a single index, 0, which holds for all elements or for none. */
+LAW(limit)
+{
+	const Type *t = &o->out[0]->type;
+	int d = (int)IMM(o, dim);
+	int64_t from = slot_of(it, limit_from(o))->i[0], below = slot_of(it, limit_below(o))->i[0];
+	InterpValue *r = slot_of(it, o->out[0]);
+	uint8_t *there;
+
+	(void)eval;
+	slot_copy(it, o->out[0], op_source(o));
+	law_copy(it, r, slot_of(it, op_source(o)));
+	there = law_set_add(it, law_set_of(it, r, r->n), d < 0 ? 0 : 1u << d);
+	for (int64_t j = 0; j < r->n; j++) {
+		int64_t i = d < 0 ? 0 : j / inner_size(t, d) % t->shape[d];
+
+		there[j] = i >= from && i < below;
+	}
+	law_set_settle(r->missing);
+	return true;
+}
+
 LAW(fill)
 {
 	bool flt = dtype_is_float(o->out[0]->type.dtype);

@@ -12,7 +12,7 @@ const OpInfo op_info[O_COUNT] = {
 #include "hexc/ir/ops.def"
 };
 
-enum { IMM_OPS = 14 };
+enum { IMM_OPS = 16 };
 static const struct {
 	int slot;
 	bool list;

@@ -222,6 +222,8 @@ Val *lower_index_value(Lower *l, const Expr *e, const char *what);
 Val *lower_to_index(Lower *l, Operand o, const char *what);
 /* Reshapes v; for rank-0 values, to rank `rank` with leading extents of 1. */
 Val *put_reshape(Lower *l, Src src, Val *v, int rank, const int64_t *shape);
+/* Returns v with `rank` dims, of which the new ones come first and have extent 1. */
+Val *put_leading_dims(Lower *l, Src src, Val *v, int rank);
 
 /* ---- lower_expr.c, lower_slice.c, lower_call.c ----------------------------------------------- */
 

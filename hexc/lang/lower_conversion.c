@@ -152,21 +152,30 @@ put_reshape(Lower *l, Src src, Val *v, int rank, const int64_t *shape)
 }
 
 Val *
-lower_broadcast_to(Lower *l, Src src, LoweredValue v, Type t)
+put_leading_dims(Lower *l, Src src, Val *v, int rank)
 {
 	int64_t shape[RANK_MAX];
-	int skip;
+	int skip = rank - v->type.rank;
 
+	if (!skip)
+		return v;
+	for (int i = 0; i < rank; i++)
+		shape[i] = i < skip ? 1 : v->type.shape[i - skip];
+	v = put_reshape(l, src, v, rank, shape);
+	IMM_SET(v->def, added, ((int64_t)1 << skip) - 1);
+	return v;
+}
+
+Val *
+lower_broadcast_to(Lower *l, Src src, LoweredValue v, Type t)
+{
 	if (value_is_const(&v))
 		return put_const(l, &v, t, src);
 	if (t.space == S_scalar)
 		return v.v;
 	if (v.v->type.space == S_scalar)
 		return put1(l, O_splat, src, v.v, t);
-	skip = t.rank - v.v->type.rank;
-	for (int i = 0; i < t.rank; i++)
-		shape[i] = i < skip ? 1 : v.v->type.shape[i - skip];
-	v.v = put_reshape(l, src, v.v, t.rank, shape);
+	v.v = put_leading_dims(l, src, v.v, t.rank);
 	return type_same(&v.v->type, &t) ? v.v : put1(l, O_broadcast, src, v.v, t);
 }
 

@@ -262,6 +262,7 @@ typedef struct Taken {
 	Val *in[RANK_MAX + 1];      /* the base, and the start in each of its dims */
 	Val *from[RANK_MAX], *below[RANK_MAX]; /* bounds of the slice's own; NULL: none */
 	bool bounded;               /* there are some */
+	bool value;                 /* it is read */
 	int64_t extent[RANK_MAX];   /* of dims with a scalar start */
 	int64_t step[RANK_MAX];     /* per dim; 0: 1 */
 	int64_t missing;            /* bit set: dims of the base that the result lacks */
@@ -279,6 +280,12 @@ typedef struct Taken {
 	Type full;                  /* the shape with them */
 } Taken;
 
+static bool
+is_tensor(const Taken *t)
+{
+	return t->base.kind == VK_view && t->base.v->type.space == S_global;
+}
+
 /* Lowers the bounds that the slice gives for dim d. */
 static bool
 take_bounds(Lower *l, Taken *t, int d)
@@ -287,14 +294,14 @@ take_bounds(Lower *l, Taken *t, int d)
 
 	if (!s || (!s->from && !s->below))
 		return true;
-	if (t->base.kind != VK_view || t->base.v->type.space != S_global) {
+	t->bounded = true;
+	if (!t->value && !is_tensor(t)) {
 		diag_error(l->diag, s->src,
-		           "only slices of tensors can have bounds, but `%s` is a %s tile; bound the slice "
-		           "that fills it, or use `where`",
+		           "only slices that are read can have bounds here, but `%s` is a %s tile that is "
+		           "written; bound the value, or use `where`",
 		           base_text(l, t->e), t->base.kind == VK_view ? "shared" : "register");
 		return false;
 	}
-	t->bounded = true;
 	if (s->from)
 		t->from[d] = lower_index_value(l, s->from, "the first index of a slice");
 	if (s->below)
@@ -375,14 +382,10 @@ take_indices(Lower *l, Taken *t)
 		int at = t->dim[i];
 		Src src = t->e->slice[at].src;
 		Val *index;
-		int64_t shape[RANK_MAX];
-		int skip = t->along.rank - v->v->type.rank;
 
-		for (int d = 0; d < t->along.rank; d++)
-			shape[d] = d < skip ? 1 : v->v->type.shape[d - skip];
 		index = bound_indices(l, src, mask_indices(l, src, v->v), t->from[at], false);
 		index = bound_indices(l, src, index, t->below[at], true);
-		t->in[1 + at] = put_reshape(l, src, index, t->along.rank, shape);
+		t->in[1 + at] = put_leading_dims(l, src, index, t->along.rank);
 		t->from[at] = t->below[at] = NULL;
 	}
 	return true;
@@ -436,16 +439,17 @@ taken_view(Lower *l, const Taken *t, Space space)
 {
 	const Type *type = &t->in[0]->type;
 	LoweredValue res = t->res;
+	bool bounded = t->bounded && space == S_global;
 	Val *in[1 + 3 * RANK_MAX];
 	int n = 1 + type->rank;
 
 	memcpy(in, t->in, (size_t)n * sizeof *in);
-	for (int d = 0; d < type->rank && t->bounded; d++) {
+	for (int d = 0; d < type->rank && bounded; d++) {
 		in[n + d] = t->from[d] ? t->from[d] : ir_const(l->b, NULL, INT64_MIN);
 		in[n + type->rank + d] = t->below[d] ? t->below[d] : ir_const(l->b, NULL, INT64_MAX);
 	}
 	res.kind = VK_view;
-	res.v = put_op(l, O_view, t->e->src, t->bounded ? n + 2 * type->rank : n, in,
+	res.v = put_op(l, O_view, t->e->src, bounded ? n + 2 * type->rank : n, in,
 	               type_tile(type->dtype, space, t->rank, t->shape));
 	IMM_SET(res.v->def, dropped, t->missing);
 	for (int d = 0; d < type->rank; d++)
@@ -546,13 +550,41 @@ take_dims(Lower *l, const Expr *e, Taken *t)
 	return ok && take_indices(l, t) && take_shape(l, t);
 }
 
+/* Limits r, a slice of a shared or register tile, to the bounds of its own. */
+static LoweredValue
+limited(Lower *l, const Taken *t, LoweredValue r)
+{
+	LoweredValue v = lower_load(l, (Operand){ r, t->e });
+	int at = 0;
+
+	for (int d = 0; d < t->base.v->type.rank && v.kind != VK_none; d++) {
+		bool missing = t->missing >> d & 1;
+		Val *in[3] = { v.v, t->from[d], t->below[d] };
+
+		if (in[1] || in[2]) {
+			for (int i = 1; i < 3; i++)
+				in[i] = in[i]    ? put_index(l, O_sub, t->e->src, in[i], t->in[1 + d])
+				        : i == 1 ? ir_const(l->b, NULL, INT64_MIN)
+				                 : ir_const(l->b, NULL, INT64_MAX);
+			v.v = put_op(l, O_limit, t->e->src, 3, in, type_free(in[0]->type));
+			IMM_SET(v.v->def, dim, missing ? -1 : at);
+		}
+		if (!missing)
+			at += t->nindex && t->dim[0] == d ? t->along.rank : 1;
+	}
+	return v;
+}
+
 /* Lowers the slice without its new dims; returns VK_none after a report. */
 static LoweredValue
 take(Lower *l, const Expr *e, Taken *t)
 {
+	LoweredValue r;
+
 	if (!take_dims(l, e, t))
 		return value_none();
-	return t->base.kind == VK_view ? taken_view(l, t, t->base.v->type.space) : taken_tile(l, t);
+	r = t->base.kind == VK_view ? taken_view(l, t, t->base.v->type.space) : taken_tile(l, t);
+	return t->bounded && !is_tensor(t) && r.kind != VK_none ? limited(l, t, r) : r;
 }
 
 /* Returns a bit set: the new dims of the slice. */
@@ -575,7 +607,7 @@ added_dims(const Taken *t)
 LoweredValue
 lower_slice(Lower *l, const Expr *e)
 {
-	Taken t = { .e = e };
+	Taken t = { .e = e, .value = true };
 	LoweredValue r = take(l, e, &t), v;
 
 	if (!t.added || r.kind == VK_none)

@@ -175,8 +175,8 @@ integer_at(Pair *x, const Val *v, const int64_t *c, int depth)
 	return must_fit(x, v->type.dtype, a) ? a : none;
 }
 
-/* Requires that scalar v is at least n: the smaller of two numbers is if both are, the larger one of a number and
- * a constant if the number is. */
+/* Requires that scalar v is at least n: the smaller of two numbers is if both are, the larger one of a
+ * number and a constant if the number is. */
 static bool
 must_reach(Pair *x, const Val *v, LinearForm n, int depth)
 {

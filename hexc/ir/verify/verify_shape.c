@@ -285,6 +285,19 @@ shape_if_range(Arena *a, const Op *o)
 	return IMM(o, dim) < 0 || IMM(o, dim) >= x->rank ? "no such dimension" : NULL;
 }
 
+/* Along dim -1 the bounds are those of a single index, 0. */
+const char *
+shape_limit(Arena *a, const Op *o)
+{
+	const Type *x = &op_source(o)->type, *t = &o->out[0]->type;
+
+	if (x->space != S_reg || !type_same(x, t))
+		return types_differ(a, "not a register tile, or the result has another type", x, t);
+	if (!is_index(limit_from(o)) || !is_index(limit_below(o)))
+		return "a bound is not an i64 scalar";
+	return IMM(o, dim) < -1 || IMM(o, dim) >= x->rank ? "no such dimension" : NULL;
+}
+
 const char *
 shape_fill(Arena *a, const Op *o)
 {

@@ -198,6 +198,28 @@ edge_if_range(Bounds *b, Op *o)
 	resolved(b, o, x);
 }
 
+/* Adds the condition that the index along a dim, or 0, is within the bounds. */
+void
+edge_limit(Bounds *b, Op *o)
+{
+	TileBounds e = *edge_of(b, op_source(o));
+	Val *x = op_source(o);
+	int64_t open;
+	MaskCond c = { .lo = limit_from(o), .hi = limit_below(o) };
+
+	if (IMM(o, dim) >= 0) {
+		c.dims = 1u << IMM(o, dim);
+		c.coef[IMM(o, dim)] = 1;
+	}
+	c.lo = val_is_const(c.lo, &open) && open == INT64_MIN ? NULL : c.lo;
+	c.hi = val_is_const(c.hi, &open) && open == INT64_MAX ? NULL : c.hi;
+	if (c.lo || c.hi)
+		cond_add(b, o, &e, &x->type, c);
+	x = op_new(o->parent, o, O_unmask, o->src, 1, &x, 1, &x->type)->out[0];
+	edge_set(b, x, &e);
+	resolved(b, o, x);
+}
+
 /* Computes an index along a dim before which no line has an in-bounds element, or from which on none has, as
  * a scalar. */
 void

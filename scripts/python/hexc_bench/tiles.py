@@ -340,7 +340,7 @@ class View:
 ORDER = frozenset("async_commit async_wait barrier wgmma_fence wgmma_commit wgmma_wait fence_proxy_async grid_dependency_wait"
                   " grid_launch_dependents print assert".split())
 # ops that pass mask_bounds resolves, before that one
-EARLIER = frozenset("inside inside_any inside_count inside_first inside_end if_range fill unmask front".split())
+EARLIER = frozenset("inside inside_any inside_count inside_first inside_end if_range limit fill unmask front".split())
 # ops inserted by passes after the one that adds bounds to a kernel
 LATER = frozenset("pack unpack fragment_prefetch prefetched".split())
 UPDATES = ("", "add", "max", "min", "and", "or", "xor")

@@ -1,0 +1,103 @@
+"""Slices with bounds of their own, of tensors and of tiles: copied to shared memory for dots, for reads by index and as
+`fill`, compared with NumPy. What the tensors have outside of the bounds is NaN. Run by run-bounds.sh."""
+
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+from hexc_run import run
+
+RNG = np.random.default_rng(5)
+SOURCE = """
+kernel k(A: f16[M, K], B: f16[K, N], X: f32[K], S: i32[2], I: i32[64], C: out f32[M, N], D: out f32[M, N],
+    G: out f32[64], E: out f32[64], F: out f32[64, 32], T: out f32[4])
+{
+    grid(ceil(M, 32), ceil(N, 32));
+    let m = block.x * 32, n = block.y * 32, lo = i64(S[0]), hi = i64(S[1]);
+    var acc: register f32[32, 32] = 0, odd: register f32[32, 32] = 0;
+    pipeline k in lo / 32 * 32..hi step 32 stages 2 {
+        let a: shared = A[m :+ 32, k :+ 32 from lo below hi], b: shared = B[k :+ 32 from lo below hi, n :+ 32];
+        acc += dot(a, b);
+    }
+    C[m :+ 32, n :+ 32] = acc;
+    for k in 0..K step 32 {
+        let b: shared = B[k :+ 32 from lo, n :+ 32], a: register = A[m :+ 32, k :+ 32 below hi];
+        odd += dot(a, b);
+    }
+    D[m :+ 32, n :+ 32] = odd;
+    let t: shared = X[0 :+ 64 from lo below hi], i: register = I[0 :+ 64], r: register = fill(X[0 :+ 64 from lo below hi], 1);
+    G[0 :+ 64] = t[i];
+    for j in 0..64 {
+        E[j] = t[j];
+    }
+    let f: shared = fill(B[0 :+ 64 from lo below hi, 0 :+ 32], 0);
+    F[0 :+ 64, 0 :+ 32] = f32(f);
+    T[0 :+ 1] = sum(t[8 :+ 32 from 10 below hi - 1], 0);
+    T[1 :+ 1] = sum(r[8 :+ 32 from lo below 20], 0);
+    T[2 :+ 1] = fill(sum(r[3 below hi, newaxis], 0), 0);
+    T[3 :+ 1] = fill(reduce_max(f32(f)[5 from 6, 0 :+ 32], 0), -1);
+}
+"""
+
+# A tile of fewer dimensions keeps the names of its conditions: a reduction along the one of `below` uses that up.
+BROADCAST = """
+kernel k(A: f32[1, 32], B: f32[11, 1, 32], Y: out f32[1, 1, 32], n: i64)
+{
+    grid(1);
+    let a: register = A[0 :+ 1 below n, 0 :+ 32], b: register = B[0 :+ 11, 0 :+ 1, 0 :+ 32];
+    Y[0 :+ 1, 0 :+ 1, 0 :+ 32] = reduce_min(sum(max(a, b), 0), 1);
+}
+"""
+
+
+class Bounds(unittest.TestCase):
+    def test_names(self):
+        a, b = RNG.integers(-9, 9, (1, 32)).astype("f4"), RNG.integers(-9, 9, (11, 1, 32)).astype("f4")
+        for n, want in ((1, np.maximum(a, b).sum(0, keepdims=True)), (0, np.full((1, 1, 32), np.inf))):
+            arrays = {"A": a, "B": b, "Y": np.zeros((1, 1, 32), "f4")}
+            with tempfile.TemporaryDirectory() as folder:
+                for how, got in run(folder, BROADCAST, arrays, {"n": n}):
+                    with self.subTest(n=n, how=how):
+                        np.testing.assert_array_equal(got["Y"], want)
+
+    def test_against_numpy(self):
+        for m, n, k, lo, hi in (
+            (33, 40, 72, 3, 40), (1, 8, 64, 0, 0), (32, 64, 64, 0, 64), (7, 33, 70, 5, 200), (40, 32, 96, -4, 33),
+            (40, 32, 72, 40, 20), (64, 32, 128, 8, 96), (16, 16, 40, 39, 41),
+        ):
+            at = np.arange(k)
+            out = (at < lo) | (at >= hi)
+            a, b = RNG.integers(-3, 4, (m, k)).astype("f2"), RNG.integers(-3, 4, (k, n)).astype("f2")
+            x, i = RNG.integers(-9, 9, k).astype("f4"), RNG.integers(0, min(k, 64), 64).astype("i4")
+            clean = [np.where(out, 0, a).astype("f8"), np.where(out[:, None], 0, b).astype("f8"), np.where(out, 0, x)]
+            a[:, out], x[out] = np.nan, np.nan
+            b_out = b.copy()
+            b_out[out] = np.nan
+            tile = np.zeros(64)
+            tile[: min(k, 64)] = clean[2][:64]
+            there = np.zeros(64, bool)
+            there[: min(k, 64)] = ~out[:64]
+            filled = np.where(there, tile, 1)
+            rows = np.zeros((64, 32))
+            rows[: min(k, 64), : min(n, 32)] = clean[1][:64, :32]
+            j = np.arange(64)
+            some = there & (j >= 8) & (j < 40) & (j >= 10) & (j < hi - 1)
+            part = (j >= 8) & (j < 40) & (j >= lo) & (j < 20)
+            want = {
+                "C": clean[0] @ clean[1], "D": clean[0] @ clean[1], "G": tile[i], "E": tile, "F": rows,
+                "T": [tile[some].sum(), filled[part].sum(), filled[3] if hi > 3 else 0, -1],
+            }
+            arrays = {"A": a, "B": b_out, "X": x, "S": np.array([lo, hi], "i4"), "I": i, "C": np.zeros((m, n), "f4")}
+            arrays |= {"D": np.zeros((m, n), "f4"), "G": np.zeros(64, "f4"), "E": np.zeros(64, "f4")}
+            arrays |= {"F": np.zeros((64, 32), "f4"), "T": np.zeros(4, "f4")}
+            with tempfile.TemporaryDirectory() as folder:
+                for how, got in run(folder, SOURCE, arrays):
+                    for name, value in want.items():
+                        with self.subTest(size=(m, n, k, lo, hi), how=how, name=name):
+                            np.testing.assert_array_equal(got[name], value)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv)
