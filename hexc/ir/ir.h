@@ -645,7 +645,8 @@ bool val_same_way(const Val *a, const Val *b);
 
 /* ---- views (view.c) --------------------------------------------------------------------------------- */
 
-/* Has the view bounds of its own, besides those of the tensor? Only until pass mask_bounds. */
+/* Has the view bounds of its own, besides those of the tensor? From pass mask_bounds on only views of copies
+ * have these, inside of the tensor. */
 bool view_is_bounded(const Op *view);
 /* Return the first index, and the index after the last one, that exist in the view along dim d of its
  * operand. NULL: open, the view ends where the tensor does. */

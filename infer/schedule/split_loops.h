@@ -34,9 +34,15 @@ typedef struct SplitIterations {
 bool forms_condition(const SplitIterations *t, Forms *f, const Val *v, bool want);
 /* .. for mask o to mask no element. */
 bool forms_mask(const SplitIterations *t, Forms *f, const Op *o);
-/* .. for global view o to be in bounds of its tensor, where that is not provable without forms: along *n such
- * dims. Returns false if it has more of these. */
-bool forms_view(const SplitIterations *t, Forms *f, const Op *o, int *n);
+/* The dims of a global view along which it is not provable without forms that it is in bounds. */
+typedef struct ViewDims {
+	int n;    /* those for which there are forms */
+	int rows; /* of these, all but the contiguous one */
+	bool all; /* there are forms for all of them */
+} ViewDims;
+
+/* .. for global view o to be in bounds of its tensor, as far as possible. */
+ViewDims forms_view(const SplitIterations *t, Forms *f, const Op *o);
 /* Adds all forms of `more`. Of two that differ by a constant, the stronger one is kept. */
 void forms_join(const SplitIterations *t, Forms *f, const Forms *more);
 

@@ -356,23 +356,26 @@ inside(const SplitIterations *t, Forms *f, const Op *o, int d)
 	       ends_before(t, f, at, &x, end, DEPTH);
 }
 
-bool
-forms_view(const SplitIterations *t, Forms *f, const Op *o, int *n)
+ViewDims
+forms_view(const SplitIterations *t, Forms *f, const Op *o)
 {
-	bool outermost = true, all = true;
+	ViewDims r = { .all = true };
+	int unit = o->code == O_view ? view_unit_dim(t->k, o) : -1;
+	bool outermost = true;
 
-	*n = 0;
 	for (; o && o->code == O_view; o = view_source(o)->def, outermost = false)
 		for (int d = 0; d < view_source(o)->type.rank; d++) {
-			int before = f->n;
-			bool known;
+			int before = f->n, at = view_result_dim(o, d);
 
-			if ((!outermost && view_result_dim(o, d) >= 0) || view_operand_in_bounds(t->k, o, d))
+			if ((!outermost && at >= 0) || view_operand_in_bounds(t->k, o, d))
 				continue;
-			known = inside(t, f, o, d);
-			*n += known;
-			all &= known;
-			f->n = known ? f->n : before;
+			if (inside(t, f, o, d)) {
+				r.n++;
+				r.rows += !outermost || at < 0 || at != unit;
+			} else {
+				f->n = before;
+				r.all = false;
+			}
 		}
-	return all;
+	return r;
 }

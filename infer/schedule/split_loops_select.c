@@ -70,6 +70,35 @@ add_condition(SplitPlan *p, const Forms *f, double gain)
 	return true;
 }
 
+/* Is v the same in all iterations, so that it is computed before the loop? */
+static bool
+is_invariant(const SplitPlan *p, const Val *v, int depth)
+{
+	const Op *o = v->def;
+
+	if (!block_inside(v->block, p->turns.body))
+		return true;
+	if (!o || depth == 0 || !op_is(o, F_PURE) || op_is(o, F_MEM))
+		return false;
+	for (int i = 0; i < o->nin; i++)
+		if (!is_invariant(p, o->in[i], depth - 1))
+			return false;
+	return true;
+}
+
+/* Returns the instructions of mask or select o in an iteration where the forms need not hold: those of
+ * the condition and of the choice, as far as these differ from iteration to iteration. */
+static double
+cost_of(const SplitPlan *p, const Op *o, const Forms *f)
+{
+	enum { DEPTH = 16 };
+	double n = words(o->out[0]);
+
+	if (forms_have(f, -1) || forms_have(f, 1))
+		return 2 * n;
+	return is_invariant(p, o->out[0], DEPTH) ? 0 : n;
+}
+
 static void
 take_idle(SplitPlan *p, const Forms *f, int at, int way, double gain)
 {
@@ -82,7 +111,7 @@ take_idle(SplitPlan *p, const Forms *f, int at, int way, double gain)
 /* Records a select or if. An outcome that holds in first iterations is preferred to one in last iterations,
  * which needs a prologue loop. */
 static void
-find_choice(SplitPlan *p, const Op *o, int at, double gain)
+find_choice(SplitPlan *p, const Op *o, int at)
 {
 	for (int i = 0; i < 4; i++) {
 		Forms f = { 0 };
@@ -90,7 +119,7 @@ find_choice(SplitPlan *p, const Op *o, int at, double gain)
 		if (!forms_condition(&p->turns, &f, choice_cond(o), i % 2 == 0) ||
 		    (i < 2 && forms_have(&f, 1)))
 			continue;
-		take_idle(p, &f, at, i % 2, gain);
+		take_idle(p, &f, at, i % 2, o->code == O_if ? 2 : cost_of(p, o, &f));
 		return;
 	}
 }
@@ -103,18 +132,17 @@ find_edges(SplitPlan *p, const Op *o)
 
 	for (int i = 0; i < 2; i++) {
 		Forms f = { 0 };
+		ViewDims v;
 		double gain;
-		bool all;
-		int n;
 
 		if (!side[i] || side[i]->type.space != S_global || !side[i]->def)
 			continue;
-		all = forms_view(&p->turns, &f, side[i]->def, &n);
+		v = forms_view(&p->turns, &f, side[i]->def);
 		/* a comparison and the predicate logic per iteration, and the number of bytes of an
-		 * asynchronous copy; the predicate logic only, if iterations are alike; the comparison only,
-		 * if other dims need a predicate */
-		gain = !all ? n : !forms_have(&f, -1) ? 1 : 2 * n + (o->code == O_copy);
-		if (n)
+		 * asynchronous copy; the predicate logic only, if iterations are alike; the comparison of
+		 * each row only, if other dims need a predicate */
+		gain = !v.all ? v.rows : !forms_have(&f, -1) ? 1 : 2 * v.n + (o->code == O_copy);
+		if (gain > 0 && v.n)
 			add_condition(p, &f, gain * accesses(o));
 	}
 }
@@ -125,11 +153,9 @@ find_mask(SplitPlan *p, Op *o, int at)
 	Forms f = { 0 };
 
 	if (o->code == O_mask && forms_mask(&p->turns, &f, o))
-		take_idle(p, &f, at, 0, 2 * words(o->out[0]));
-	else if (o->code == O_select)
-		find_choice(p, o, at, 2 * words(o->out[0]));
-	else if (o->code == O_if)
-		find_choice(p, o, at, 2);
+		take_idle(p, &f, at, 0, cost_of(p, o, &f));
+	else if (o->code == O_select || o->code == O_if)
+		find_choice(p, o, at);
 	else if ((o->code == O_load || o->code == O_store || o->code == O_copy) &&
 	         !instr_is_box(instr_of(o->lowering))) /* the TMA unit clips at the tensor's bounds */
 		find_edges(p, o);

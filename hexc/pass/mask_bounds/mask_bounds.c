@@ -15,8 +15,8 @@
  * - start, and the first element -start if the slice may start before the tensor, both divided by the
  * stride. A single index gives a condition that names no dim. A gathered view has the conditions of its
  * index tiles. The bounds that a view has of its own (view_from, view_below) are further ends; the pass
- * removes them from the view. A shared tile has the bounds of what was last stored to each part
- * (mask_shared.c).
+ * removes them from the view, but for copies that write zeros there (mask_copies.c). A shared tile has the
+ * bounds of what was last stored to each part (mask_shared.c).
  *
  * The rule of an op, column `edge` of ops.def, masks its operands and computes the bounds of its
  * results:
@@ -29,7 +29,7 @@
  *     inside, fill, ..   the op is replaced by code computed from the operand's bounds (mask_inside.c)
  *     loops, branches    loops carry the ends of conditions, branches choose them (mask_carried.c)
  *     stores             leave out missing elements (mask_stores.c)
- *     loads, copies      the bounds of the memory that they read (mask_memory.c)
+ *     loads, copies      the bounds of the memory that they read (mask_memory.c, mask_copies.c)
  *
  * Which conditions a loop carries is known after its body. If they are more than assumed, the pass runs
  * again on a copy of the kernel.
