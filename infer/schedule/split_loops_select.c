@@ -124,6 +124,8 @@ find_choice(SplitPlan *p, const Op *o, int at)
 	}
 }
 
+enum { BOUND_COST = 6 }; /* instructions that compute how many rows are before a bound of the slice's own */
+
 /* Adds the out-of-bounds checks of the global views that o accesses. */
 static void
 find_edges(SplitPlan *p, const Op *o)
@@ -138,12 +140,13 @@ find_edges(SplitPlan *p, const Op *o)
 		if (!side[i] || side[i]->type.space != S_global || !side[i]->def)
 			continue;
 		v = forms_view(&p->turns, &f, side[i]->def);
-		/* a comparison and the predicate logic per iteration, and the number of bytes of an
-		 * asynchronous copy; the predicate logic only, if iterations are alike; the comparison of
-		 * each row only, if other dims need a predicate */
-		gain = !v.all ? v.rows : !forms_have(&f, -1) ? 1 : 2 * v.n + (o->code == O_copy);
+		/* a comparison and the predicate logic per iteration; the predicate logic only, if
+		 * iterations are alike; the comparison of each row only, if other dims need a predicate */
+		gain = (!v.all ? v.rows : !forms_have(&f, -1) ? 1 : 2 * v.n) * accesses(o);
+		if (v.rows && view_is_bounded(side[i]->def))
+			gain += BOUND_COST;
 		if (gain > 0 && v.n)
-			add_condition(p, &f, gain * accesses(o));
+			add_condition(p, &f, gain);
 	}
 }
 
