@@ -147,6 +147,7 @@ HEXC=$HEXC scripts/bisect $p >"$dir/out" 2>&1
 # reproduces it; also as JSON.
 "$HEXC" --emit-ptx examples/gemm_f16.hexc --arch sm_90a --schedule groups -D BK=32 --dump insert_barriers -o /dev/null 2>&1 | sed -n '/^kernel/,/^}/p' |
 	awk '!gone && /^ *barrier / { gone = 1; next } 1' >"$dir/no.ir"
+case $HEXC in /*) absolute=$HEXC ;; *) absolute=$PWD/$HEXC ;; esac
 for diag in text json; do
 	rm -rf "$dir/bugs"
 	mkdir "$dir/bugs"
@@ -155,7 +156,7 @@ for diag in text json; do
 		fail "an internal error: $(cat "$dir/err")"
 	[ $diag = text ] || [ "$(grep -c '^{"severity":.*}$' "$dir/err")" = "$(wc -l <"$dir/err")" ] || fail "as JSON: $(cat "$dir/err")"
 	for from in '' ir; do
-		HEXC=$PWD/${HEXC#"$PWD/"} TMPDIR=$dir/bugs sh "$dir"/bugs/hexc-bug-*/replay $from 2>"$dir/again"
+		HEXC=$absolute TMPDIR=$dir/bugs sh "$dir"/bugs/hexc-bug-*/replay $from 2>"$dir/again"
 		[ $? = 4 ] && grep -q 'internal: .*barrier' "$dir/again" || fail "replay $from: $(cat "$dir/again")"
 	done
 	[ "$(ls "$dir/bugs")" = "$(basename "$dir"/bugs/*)" ] && [ "$(ls "$dir"/bugs/* | tr '\n' ' ')" = 'last.ir program.ir replay ' ] ||

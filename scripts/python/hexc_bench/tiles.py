@@ -319,7 +319,8 @@ class Memory:
 
 @dataclass
 class View:
-    """start, step and index by dimension of the memory; dim: for each dimension of the view that of the memory."""
+    """start, step, index, and the bounds first and end by dimension of the memory; dim: for each dimension of the view
+    that of the memory."""
 
     memory: Memory
     size: list[int]
@@ -328,6 +329,7 @@ class View:
     step: list[int]
     index: list[Any]
     dim: list[int]
+    first: list[Any]
     end: list[Any]
     gather: int = 0
     plain: bool = True  # the entire memory
@@ -710,7 +712,7 @@ class Machine:
         if isinstance(x, View):
             size = list(op.types[0].shape)
             self.out(op, View(x.memory, size, op.types[0].shape, [0] * len(size), [1] * len(size), [None] * len(size), list(range(len(size))),
-                              [None] * len(size)))
+                              [None] * len(size), [None] * len(size)))
         elif x.size == 1 if isinstance(x, np.ndarray) else x.numel() == 1:
             self.out(op, x.reshape((1,) * (1 + len(op.types[0].shape))))
         else:
@@ -862,23 +864,31 @@ class Machine:
             self.shared[key] = Memory(t.dtype, list(t.shape), shared=True)
         m = self.shared[key]
         n = len(t.shape)
-        self.out(op, View(m, list(t.shape), t.shape, [0] * n, [1] * n, [None] * n, list(range(n)), [None] * n))
+        self.out(op, View(m, list(t.shape), t.shape, [0] * n, [1] * n, [None] * n, list(range(n)), [None] * n, [None] * n))
+
+    def number(self, v: int) -> Any:
+        """A scalar: one number, or one per block."""
+        x = self.env[v]
+        return x.reshape(-1)[0].item() if isinstance(x, np.ndarray) and x.size == 1 else x
 
     def op_view(self, op: Op) -> None:
         of, t = self.env[op.ins[0]], op.types[0]
-        v = View(of.memory, of.size, t.shape, list(of.start), list(of.step), list(of.index), [], list(of.end), of.gather, False)
+        v = View(of.memory, of.size, t.shape, list(of.start), list(of.step), list(of.index), [], list(of.first), list(of.end), of.gather, False)
+        n = len(of.dim)
         steps = op.imm.get("step", [])
         first = True
-        for d in range(len(of.dim)):
+        for d in range(n):
             root = of.dim[d]
             start = self.env[op.ins[1 + d]]
             gathers = self.types[op.ins[1 + d]].space == "reg"
+            if len(op.ins) > 1 + n:  # bounds of its own
+                first, end = self.number(op.ins[1 + n + d]), self.number(op.ins[1 + 2 * n + d])
+                v.first[root] = v.first[root] if isinstance(first, int) and first == -(2**63) else of.start[root] + first
+                v.end[root] = v.end[root] if isinstance(end, int) and end == 2**63 - 1 else of.start[root] + end
             if gathers:
                 v.index[root] = start
-            elif isinstance(start, np.ndarray) and start.size == 1:
-                v.start[root] = v.start[root] + start.reshape(-1)[0].item()
             else:
-                v.start[root] = v.start[root] + start
+                v.start[root] = v.start[root] + self.number(op.ins[1 + d])
             if d < len(steps) and steps[d] > 1:
                 v.step[root] = steps[d]
             if op.at("dropped") >> d & 1:
@@ -896,12 +906,17 @@ class Machine:
                 v.dim.append(root)
         self.out(op, v)
 
+    def for_blocks(self, x: Any, rank: int) -> Any:
+        """A number of each block as tiles of that rank, with one element."""
+        x = self.lift(np.array([x]), self.xp) if isinstance(x, int) else self.tile(x)
+        return x.reshape(x.shape[0], *(1,) * rank)
+
     def places(self, v: View) -> tuple[Any, Any]:
         """For each element of a view its index in memory, and whether it is in bounds."""
         xp, at, inside = self.xp, None, None
         n, stride = len(v.shape), 1
         for root in reversed(range(len(v.size))):
-            size, end = v.size[root], v.end[root]
+            size, first, end = v.size[root], v.first[root], v.end[root]
             if v.index[root] is not None:
                 x = self.tile(v.index[root])
                 x = x.reshape(x.shape[0], *(1,) * v.gather, *x.shape[1:], *(1,) * (n - v.gather - x.ndim + 1))
@@ -919,9 +934,10 @@ class Machine:
                 elif isinstance(x, int):
                     x = self.lift(np.array([x]), xp).reshape((1,) * (1 + n))
             ok = (x >= 0) & (x < size)
+            if first is not None:
+                ok = ok & (x >= self.for_blocks(first, n))
             if end is not None:
-                e = self.lift(np.array([end]), xp) if isinstance(end, int) else self.tile(end)
-                ok = ok & (x < e.reshape(e.shape[0], *(1,) * n))
+                ok = ok & (x < self.for_blocks(end, n))
             inside = ok if inside is None else inside & ok
             at = x * stride if at is None else at + x * stride
             stride *= size
@@ -1233,7 +1249,7 @@ def _memories(kernel: Kernel, xp: Any, tensors: Mapping[str, Array], bounds: Map
         m = Memory(dtype, list(shape), flat, touched=xp.full((flat.shape[0],), False, xp.bool) if written else None)
         found[p.name] = m
         n = len(shape)
-        env[p.id] = View(m, list(shape), p.type.shape, [0] * n, [1] * n, [None] * n, list(range(n)), [None] * n, plain=False)
+        env[p.id] = View(m, list(shape), p.type.shape, [0] * n, [1] * n, [None] * n, list(range(n)), [None] * n, [None] * n, plain=False)
 
     for p in kernel.params:
         if p.kind != "tensor":
