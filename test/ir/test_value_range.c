@@ -26,6 +26,8 @@ static const struct {
 	{ "%10 = const value 48 : i64 %20 = div %4, %10 : i64", 1, 2, (1LL << 40) / 48 },
 	{ "%10 = const value 48 : i64 %20 = mod %4, %10 : i64", 16, 0, 32 },
 	{ "%10 = const value 64 : i64 %20 = mod %4, %10 : i64", 0, 0, 0 },
+	/* K / M, rounded up: at most K */
+	{ "%10 = sub %3, %5 : i64 %11 = add %4, %10 : i64 %20 = div %11, %3 : i64", 1, 0, 1LL << 40 },
 	{ "%10 = const value 24 : i64 %20 = mul %4, %10 : i64", 128 * 24, 128 * 24, (1LL << 40) * 24 },
 	{ "%10 = const value 24 : i64 %20 = sub %4, %10 : i64", 8, 104, (1LL << 40) - 24 },
 	{ "%10 = const value 3 : i64 %20 = shl %4, %10 : i64", 1024, 1024, 1LL << 43 },
@@ -211,6 +213,33 @@ static const struct {
 	{ "for %10, %4, %11 { (%20 : i64)\n %21 = add %20, %12 : i64\n %22 = lt %21, %4 : bool\n if %22 {\n"
 	  " %23 = div %21, %12 : i64\n %90 = view %15, %23, %10 : global f16[1, 1]\n"
 	  " yield } else { yield } yield }",
+	  { true, true } },
+	/* a slice that ends at min(x, K) itself, in a loop that ends 63 before, or there */
+	{ "%20 = min %18, %4 : i64\n %21 = const value 63 : i64\n %22 = sub %20, %21 : i64\n"
+	  " %50 = const value -9223372036854775808 : i64\n %51 = const value 9223372036854775807 : i64\n"
+	  " for %10, %22, %11 { (%23 : i64)\n"
+	  " %90 = view %1, %10, %23, %50, %50, %51, %20 : global f16[1, 64]\n yield }",
+	  { true, true } },
+	{ "%20 = min %18, %4 : i64\n"
+	  " %50 = const value -9223372036854775808 : i64\n %51 = const value 9223372036854775807 : i64\n"
+	  " for %10, %20, %11 { (%23 : i64)\n"
+	  " %90 = view %1, %10, %23, %50, %50, %51, %20 : global f16[1, 64]\n yield }",
+	  { true, false } },
+	/* .. that begins at the counter, or one after it */
+	{ "%50 = const value -9223372036854775808 : i64\n %51 = const value 9223372036854775807 : i64\n"
+	  " for %10, %4, %11 { (%23 : i64)\n"
+	  " %90 = view %1, %10, %23, %50, %23, %51, %51 : global f16[1, 64]\n yield }",
+	  { true, true } },
+	{ "%50 = const value -9223372036854775808 : i64\n %51 = const value 9223372036854775807 : i64\n"
+	  " for %10, %4, %11 { (%23 : i64)\n %24 = add %23, %5 : i64\n"
+	  " %90 = view %1, %10, %23, %50, %24, %51, %51 : global f16[1, 64]\n yield }",
+	  { true, false } },
+	/* j % 64, where the slice ends at j % 64 + M - j, and M is at least 64 above j */
+	{ "%21 = const value 63 : i64\n %22 = sub %3, %21 : i64\n"
+	  " %50 = const value -9223372036854775808 : i64\n %51 = const value 9223372036854775807 : i64\n"
+	  " for %10, %22, %5 { (%23 : i64)\n %24 = mod %23, %11 : i64\n %25 = add %3, %24 : i64\n"
+	  " %26 = sub %25, %23 : i64\n"
+	  " %90 = view %1, %10, %24, %50, %50, %51, %26 : global f16[1, 64]\n yield }",
 	  { true, true } },
 	/* block.x * 128 with grid.x = ceil(N, 128), N a multiple of 128, and of M, which is not */
 	{ "%20 = block_id : i64\n %21 = mul %20, %12 : i64\n"
@@ -407,6 +436,29 @@ TEST(grid_extents)
 	ck_assert_int_eq(val_fact(k, ir_val(k, 2)).lo, 0);
 	ck_assert_int_eq(val_fact(k, ir_val(k, 5)).hi, 100);
 	ck_assert(val_fact(k, ir_val(k, 6)).hi > 100);
+}
+
+/* A block's share of N elements begins before N + S, for S blocks that share them evenly. */
+TEST(shares)
+{
+	Kernel *k = ir_read(u, "kernel t {\n warps 1\n"
+	                       " param %1 size N : i64 mult 1 lo 0 hi 1000\n"
+	                       " param %2 size S : i64 mult 1 lo 0 hi 1000\n"
+	                       " grid {\n %3 = const value 1 : i64\n yield %2, %3, %1\n }\n"
+	                       " body {\n %5 = const value 1 : i64\n %6 = sub %2, %5 : i64\n"
+	                       " %7 = add %1, %6 : i64\n"
+	                       " %8 = div %7, %2 : i64\n %9 = const value 64 : i64\n %10 = mul %8, %9 : i64\n"
+	                       " %11 = block_id : i64\n %12 = mul %11, %10 : i64\n"
+	                       " %13 = block_id axis 2 : i64\n %14 = mul %13, %10 : i64\n yield\n }\n}\n");
+	Fact f;
+
+	ck_assert_msg(kernel_verify(k, "test"), "%s", ir_diags(u));
+	ck_assert_int_eq(val_fact(k, ir_val(k, 8)).hi, 1000);
+	f = val_fact(k, ir_val(k, 12));
+	ck_assert_int_eq(f.lo, 0);
+	ck_assert_int_eq(f.hi, (1000 + 1000) * 64);
+	ck_assert_int_eq(f.mult, 64);
+	ck_assert_int_eq(val_fact(k, ir_val(k, 14)).hi, 999 * 1000 * 64); /* of other blocks */
 }
 
 TEST(alignment)
