@@ -1569,4 +1569,4 @@ def check(p, n):
 
 
 if __name__ == "__main__":
-    sys.exit(judge(PROGRAMS, sys.argv[1:], check, (1, 7, 33, 200, 1000), (33,)) != 0)
+    sys.exit(judge(PROGRAMS, sys.argv[1:], check, (1, 7, 33, 200, 1000), (33,), (2880, 4304)) != 0)
