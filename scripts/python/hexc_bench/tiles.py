@@ -866,7 +866,7 @@ class Machine:
         n = len(t.shape)
         self.out(op, View(m, list(t.shape), t.shape, [0] * n, [1] * n, [None] * n, list(range(n)), [None] * n, [None] * n))
 
-    def number(self, v: int) -> Any:
+    def index_of(self, v: int) -> Any:
         """A scalar: one number, or one per block."""
         x = self.env[v]
         return x.reshape(-1)[0].item() if isinstance(x, np.ndarray) and x.size == 1 else x
@@ -882,13 +882,13 @@ class Machine:
             start = self.env[op.ins[1 + d]]
             gathers = self.types[op.ins[1 + d]].space == "reg"
             if len(op.ins) > 1 + n:  # bounds of its own
-                first, end = self.number(op.ins[1 + n + d]), self.number(op.ins[1 + 2 * n + d])
-                v.first[root] = v.first[root] if isinstance(first, int) and first == -(2**63) else of.start[root] + first
-                v.end[root] = v.end[root] if isinstance(end, int) and end == 2**63 - 1 else of.start[root] + end
+                lo, hi = self.index_of(op.ins[1 + n + d]), self.index_of(op.ins[1 + 2 * n + d])
+                v.first[root] = v.first[root] if isinstance(lo, int) and lo == -(2**63) else of.start[root] + lo
+                v.end[root] = v.end[root] if isinstance(hi, int) and hi == 2**63 - 1 else of.start[root] + hi
             if gathers:
                 v.index[root] = start
             else:
-                v.start[root] = v.start[root] + self.number(op.ins[1 + d])
+                v.start[root] = v.start[root] + self.index_of(op.ins[1 + d])
             if d < len(steps) and steps[d] > 1:
                 v.step[root] = steps[d]
             if op.at("dropped") >> d & 1:
