@@ -1,5 +1,6 @@
 /* lower_slice.c - lowers T[start :+ extent below end, :, index, newaxis] to a view of memory, or a register
  * tile. */
+#include "hexc/ir/dtype_value.h"
 #include "hexc/lang/lower.h"
 #include <string.h>
 
@@ -550,6 +551,31 @@ take_dims(Lower *l, const Expr *e, Taken *t)
 	return ok && take_indices(l, t) && take_shape(l, t);
 }
 
+/* Returns the scalar v, an element of a shared or register tile, or 0 if it is outside of the bounds of the
+ * slice. */
+static LoweredValue
+bounded_scalar(Lower *l, const Taken *t, LoweredValue v)
+{
+	bool flt = dtype_is_float(v.v->type.dtype);
+	LoweredValue none = flt ? value_flt(num_outside(v.v->type.dtype)) : value_int(0);
+	Src src = t->e->src;
+	Type cond = type_cond();
+
+	for (int d = 0; d < t->base.v->type.rank; d++)
+		for (int i = 0; i < 2; i++) {
+			Val *bound = i ? t->below[d] : t->from[d], *start = t->in[1 + d], *in[3];
+
+			if (!bound)
+				continue;
+			in[0] = i ? put2(l, O_lt, src, start, bound, cond)
+			          : put2(l, O_le, src, bound, start, cond);
+			in[1] = v.v;
+			in[2] = put_const(l, &none, v.v->type, src);
+			v.v = put_op(l, O_select, src, 3, in, v.v->type);
+		}
+	return v;
+}
+
 /* Limits r, a slice of a shared or register tile, to the bounds of its own. */
 static LoweredValue
 limited(Lower *l, const Taken *t, LoweredValue r)
@@ -557,6 +583,8 @@ limited(Lower *l, const Taken *t, LoweredValue r)
 	LoweredValue v = lower_load(l, (Operand){ r, t->e });
 	int at = 0;
 
+	if (v.kind != VK_none && v.v->type.space == S_scalar)
+		return bounded_scalar(l, t, v);
 	for (int d = 0; d < t->base.v->type.rank && v.kind != VK_none; d++) {
 		bool missing = t->missing >> d & 1;
 		Val *in[3] = { v.v, t->from[d], t->below[d] };

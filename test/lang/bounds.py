@@ -51,8 +51,34 @@ kernel k(A: f32[1, 32], B: f32[11, 1, 32], Y: out f32[1, 1, 32], n: i64)
 }
 """
 
+# An element of a tile is a scalar: 0 where the slice's bounds leave it out.
+ELEMENTS = """
+kernel k(X: f32[8], Y: out f32[6], lo: i64, hi: i64)
+{
+    grid(1);
+    let r: register = X[0 :+ 8], t: shared = X[0 :+ 8];
+    Y[0] = t[3 below hi] + 1;
+    Y[1] = r[4 from lo below hi];
+    Y[2] = t[lo + 4 below hi];
+    Y[3] = 0;
+    if t[2 from lo] > 0 {
+        Y[3] = 1;
+    }
+    Y[4 :+ 2] = reshape(t, 2, 4)[1, 2 from lo] * 2;
+}
+"""
+
 
 class Bounds(unittest.TestCase):
+    def test_elements(self):
+        x = np.arange(1, 9, dtype="f4")
+        for lo, hi in ((0, 8), (2, 4), (-3, 3), (3, 5)):
+            want = [x[3] * (3 < hi) + 1, x[4] * (lo <= 4 < hi), x[lo + 4] * (lo + 4 < hi), lo <= 2] + [2 * x[6] * (lo <= 2)] * 2
+            with tempfile.TemporaryDirectory() as folder:
+                for how, got in run(folder, ELEMENTS, {"X": x, "Y": np.zeros(6, "f4")}, {"lo": lo, "hi": hi}):
+                    with self.subTest(lo=lo, hi=hi, how=how):
+                        np.testing.assert_array_equal(got["Y"], want)
+
     def test_names(self):
         a, b = RNG.integers(-9, 9, (1, 32)).astype("f4"), RNG.integers(-9, 9, (11, 1, 32)).astype("f4")
         for n, want in ((1, np.maximum(a, b).sum(0, keepdims=True)), (0, np.full((1, 1, 32), np.inf))):

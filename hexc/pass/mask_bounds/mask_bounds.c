@@ -1,7 +1,8 @@
 /* mask_bounds.c - pass mask_bounds: makes explicit in the IR which elements are out of bounds.
  *
- * requires IR as lowered (or any without layouts) preserves everything else; a second run changes
- * nothing produces IR whose meaning does not depend on out-of-bounds elements: masks are explicit
+ * requires   IR as lowered (or any without layouts)
+ * preserves  everything else; a second run changes nothing
+ * produces   IR whose meaning does not depend on out-of-bounds elements: masks are explicit
  *
  * hexc/LANGUAGE.md, "Out-of-bounds elements", specifies which elements of each op's results are out of
  * bounds, and what ops do without them. The pass computes bounds for each register tile and shared tile.

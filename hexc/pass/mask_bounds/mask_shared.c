@@ -1,8 +1,10 @@
 /* mask_shared.c - tracks for pass mask_bounds which elements of shared tiles exist: of parts, and
  * through loops and branches. */
+#include "hexc/ir/dtype_value.h"
 #include "hexc/ir/memory_effects.h"
 #include "hexc/pass/mask_bounds/mask_bounds.h"
 #include "hexc/pass/mask_bounds/mask_tiles.h"
+#include <math.h>
 #include <string.h>
 
 /* The result is valid until the next call. */
@@ -209,7 +211,8 @@ zeros_by_copies(Bounds *b, const Val *x)
 	Val *root = load ? view_root(load_source(load)) : NULL;
 	SharedStores *all;
 
-	if (!root || !is_shared(root) || shared_of(b, root)->unknown || shared_of(b, root)->found)
+	if (!root || !is_shared(root) || shared_of(b, root)->unknown || shared_of(b, root)->found ||
+	    fabs(num_outside(root->type.dtype)) > 0)
 		return false;
 	all = stores_of(b, root);
 	for (int i = 0; i < all->n; i++)
