@@ -71,6 +71,7 @@ typedef struct SplitPlan {
 	Forms forms;
 	Idle *idle;
 	int nidle, cap;
+	bool *varies; /* by value id: it may differ from iteration to iteration */
 	bool early; /* no prologue loop: what is redundant in last iterations only is kept */
 	/* approximate instructions per thread: saved in an iteration without masks; of these, saved in last
 	 * iterations only; and of an iteration with masks */

@@ -70,33 +70,16 @@ add_condition(SplitPlan *p, const Forms *f, double gain)
 	return true;
 }
 
-/* Is v the same in all iterations, so that it is computed before the loop? */
-static bool
-is_invariant(const SplitPlan *p, const Val *v, int depth)
-{
-	const Op *o = v->def;
-
-	if (!block_inside(v->block, p->turns.body))
-		return true;
-	if (!o || depth == 0 || !op_is(o, F_PURE) || op_is(o, F_MEM))
-		return false;
-	for (int i = 0; i < o->nin; i++)
-		if (!is_invariant(p, o->in[i], depth - 1))
-			return false;
-	return true;
-}
-
 /* Returns the instructions of mask or select o in an iteration where the forms need not hold: those of
  * the condition and of the choice, as far as these differ from iteration to iteration. */
 static double
 cost_of(const SplitPlan *p, const Op *o, const Forms *f)
 {
-	enum { DEPTH = 16 };
 	double n = words(o->out[0]);
 
 	if (forms_have(f, -1) || forms_have(f, 1))
 		return 2 * n;
-	return is_invariant(p, o->out[0], DEPTH) ? 0 : n;
+	return p->varies[o->out[0]->id] ? n : 0; /* else it is computed before the loop */
 }
 
 static void
@@ -124,8 +107,6 @@ find_choice(SplitPlan *p, const Op *o, int at)
 	}
 }
 
-enum { BOUND_COST = 6 }; /* instructions that compute how many rows are before a bound of the slice's own */
-
 /* Adds the out-of-bounds checks of the global views that o accesses. */
 static void
 find_edges(SplitPlan *p, const Op *o)
@@ -144,7 +125,7 @@ find_edges(SplitPlan *p, const Op *o)
 		 * iterations are alike; the comparison of each row only, if other dims need a predicate */
 		gain = (!v.all ? v.rows : !forms_have(&f, -1) ? 1 : 2 * v.n) * accesses(o);
 		if (v.rows && view_is_bounded(side[i]->def))
-			gain += BOUND_COST;
+			gain += SPLIT_BOUND;
 		if (gain > 0 && v.n)
 			add_condition(p, &f, gain);
 	}
@@ -209,6 +190,18 @@ has_meeting(const SplitIterations *t)
 	return false;
 }
 
+/* Notes whether the results of o may differ from iteration to iteration. */
+static void
+note_varying(SplitPlan *p, const Op *o)
+{
+	bool varies = !op_is(o, F_PURE) || op_is(o, F_MEM);
+
+	for (int i = 0; i < o->nin && !varies; i++)
+		varies = p->varies[o->in[i]->id];
+	for (int i = 0; i < o->nout; i++)
+		p->varies[o->out[i]->id] = varies;
+}
+
 static SplitKind
 judge(SplitPlan *p)
 {
@@ -224,6 +217,7 @@ judge(SplitPlan *p)
 	for (Op *o = walk_first(&w, p->turns.body); o; o = walk_next(&w)) {
 		if (o->code == O_for)
 			return SPLIT_NESTED_LOOP;
+		note_varying(p, o);
 		find_mask(p, o, at);
 		p->products += o->code == O_dot;
 		at += o->code != O_alloc; /* which will be moved out */
@@ -244,9 +238,12 @@ split_plan(SplitPlan *p, Kernel *k, Op *loop)
 	SplitKind kind;
 
 	*p = (SplitPlan){ .turns = { k, loop, loop->blk[0] } };
+	p->varies = NEWN(k->unit->arena, bool, k->nval + 1);
+	for (int i = 0; i < loop->blk[0]->narg; i++)
+		p->varies[loop->blk[0]->arg[i]->id] = true;
 	kind = judge(p);
 	if (p->late > 0 && p->late * SPLIT_SHARE < p->size) {
-		*p = (SplitPlan){ .turns = p->turns, .early = true };
+		*p = (SplitPlan){ .turns = p->turns, .varies = p->varies, .early = true };
 		kind = judge(p);
 	}
 	return kind;

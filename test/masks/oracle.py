@@ -190,17 +190,15 @@ def tables(p: tree.Program, how: How) -> None:
 
 
 def features_of(text: str) -> set[str]:
-    """A list of names, of today (what the compiler can), all, and -name."""
+    """A list of names, of all, and -name."""
     found: set[str] = set()
     for w in text.split(","):
         if w == "all":
             found |= set(tree.FEATURES)
-        elif w == "today":
-            found |= set(tree.TODAY)
         elif w.lstrip("-") in tree.FEATURES:
             found = found - {w[1:]} if w[0] == "-" else found | {w}
         else:
-            sys.exit(f"no feature {w}: there are {' '.join(tree.FEATURES)}, all, today")
+            sys.exit(f"no feature {w}: there are {' '.join(tree.FEATURES)}, all")
     return found | {"base"}
 
 
@@ -212,7 +210,7 @@ def main() -> int:
     a = argparse.ArgumentParser(description=__doc__)
     a.add_argument("count", type=int, nargs="?", default=200, help="programs")
     a.add_argument("--first", type=int, default=1, help="the first seed")
-    a.add_argument("--features", default="today", help="names with commas between them, all, today, -name")
+    a.add_argument("--features", default="all", help="names with commas between them, all, -name")
     a.add_argument("--exec", choices=["tile", "sim", "both"], default="tile")
     a.add_argument("--arch", action="append")
     a.add_argument("--candidates", type=int, default=1)

@@ -7,7 +7,7 @@
 . test/python/package.sh
 first=${FIRST:-1}
 count=${NIGHTLY:-$([ -z "${QUICK:-}" ] && echo 200 || echo 40)}
-features=${FEATURES:-today}
+features=${FEATURES:-all}
 "$python" "$here/judge.py" table hexc/LANGUAGE.md >"$dir/log" 2>&1 || fail "$(cat "$dir/log")"
 "$python" "$here/judge.py" "$([ -z "${QUICK:-}" ] && echo 300 || echo 60)" ${FULL:+rules} >"$dir/log" 2>&1 || fail "$(cat "$dir/log")"
 "$python" "$here/oracle.py" "$count" --first "$first" --features "$features" --shrink 1 >"$dir/log" 2>&1 || fail "$(cat "$dir/log")"

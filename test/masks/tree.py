@@ -19,8 +19,6 @@ FEATURES = (
     "iftile parts moving store storeat scatter atomic old mean arg last where wfill scalar strides blocks steps "
     "lengths types fill below partbelow assign sort topk"
 ).split()
-LATER: tuple[str, ...] = ()  # not in the language yet
-TODAY = [f for f in FEATURES if f not in LATER]
 SENTINEL = {"f32": -12345, "i32": -1234567}
 EXTENTS = (1, 2, 4, 7, 8, 16, 32, 33, 40, 64)
 SIZES = (1, 7, 33, 40, 64, 200)
