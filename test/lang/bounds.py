@@ -68,8 +68,63 @@ kernel k(X: f32[8], Y: out f32[6], lo: i64, hi: i64)
 }
 """
 
+# With steps, of single indices, and along rows, where accesses are wide up to multiples of 8 elements.
+FORMS = """
+kernel k(A: f16[M, K], B: f16[K, N], P: f16[Q, K, N], S: i32[4], C: out f32[M, N], D: out f32[M, N], E: out f32[M, N],
+    F: out f32[32, 32], G: out f32[32, 32])
+{
+    grid(1);
+    let lo = i64(S[0]), hi = i64(S[1]), q = i64(S[2]), u = i64(S[3]) * 8;
+    var c: register f32[32, 32] = 0, d: register f32[32, 32] = 0, e: register f32[32, 32] = 0;
+    for k in 0..K step 32 {
+        let a: shared = A[0 :+ 32, k :+ 16 step 2 from lo below hi], b: shared = B[k :+ 16 step 2 from lo below hi, 0 :+ 32];
+        c += dot(a, b);
+        let x: shared = A[0 :+ 32, k :+ 32], p: shared = P[q below 2, k :+ 32 below hi, 0 :+ 32];
+        d += dot(x, p);
+        let v: shared = A[0 :+ 32, k :+ 32 below u], w: shared = B[k :+ 32 below u, 0 :+ 32];
+        e += dot(v, w);
+    }
+    C[0 :+ 32, 0 :+ 32] = c;
+    D[0 :+ 32, 0 :+ 32] = fill(d, 0);
+    E[0 :+ 32, 0 :+ 32] = e;
+    let f: shared = fill(B[1 :+ 32 step 2 from lo below hi, 0 :+ 32], 0);
+    F[0 :+ 32, 0 :+ 32] = f32(f);
+    let g: shared = fill(P[q from 1 below 2, lo :+ 32 below hi, 0 :+ 32], 0);
+    G[0 :+ 32, 0 :+ 32] = f32(g);
+}
+"""
+
+
+def rows(x, at, there):
+    """32 rows of 32: rows `at` of x, those that are there."""
+    y = np.zeros((32, 32))
+    for i, r in enumerate(at):
+        if there(r) and 0 <= r < len(x):
+            y[i, : x.shape[1]] = x[r]
+    return y
+
 
 class Bounds(unittest.TestCase):
+    def test_forms(self):
+        for m, n, k, lo, hi, q, u in (
+            (20, 24, 64, 3, 40, 1, 3), (32, 32, 64, 0, 64, 0, 8), (7, 31, 70, 5, 200, 2, 0), (31, 8, 96, -4, 33, 1, 5),
+            (32, 32, 40, 39, 41, 3, 9), (5, 32, 128, 64, 64, 0, 20),
+        ):
+            a, b, p = (RNG.integers(-3, 4, s).astype("f2") for s in ((m, k), (k, n), (2, k, n)))
+            at = np.arange(k)
+            some = [(at >= lo) & (at < hi) & (at % 2 == 0), at < hi, at < 8 * u]
+            parts = [b, p[q] if q < 2 else 0 * b, b]
+            want = {name: a[:, s].astype("f8") @ y[s].astype("f8") for name, s, y in zip("CDE", some, parts, strict=True)}
+            want["F"] = rows(b, 1 + 2 * np.arange(32), lambda r, lo=lo, hi=hi: lo <= r < hi)
+            want["G"] = rows(p[1], lo + np.arange(32), lambda r, hi=hi, q=q: q == 1 and r < hi)
+            arrays = {"A": a, "B": b, "P": p, "S": np.array([lo, hi, q, u], "i4")}
+            arrays |= {name: np.zeros(value.shape, "f4") for name, value in want.items()}
+            with tempfile.TemporaryDirectory() as folder:
+                for how, got in run(folder, FORMS, arrays):
+                    for name, value in want.items():
+                        with self.subTest(size=(m, n, k, lo, hi, q, u), how=how, name=name):
+                            np.testing.assert_array_equal(got[name], value)
+
     def test_elements(self):
         x = np.arange(1, 9, dtype="f4")
         for lo, hi in ((0, 8), (2, 4), (-3, 3), (3, 5)):
