@@ -27,6 +27,7 @@ typedef struct Live { /* live ranges of one block */
 struct Lives {
 	Live *of; /* [2 * (nop+1)] by 2 * id of the block's owner + region; 0: the kernel's body */
 	bool *stays; /* [nval+1] has a range: more than one op requests it */
+	uint32_t *seen, walk; /* [nval+1] the last walk that met it; their number */
 	int *at; /* [nop+1] index of an op in its block, from 1 */
 };
 
@@ -140,6 +141,7 @@ live_init(Solve *s)
 	s->live = NEW(s->arena, struct Lives);
 	s->live->of = NEWN(s->arena, Live, 2 * ((size_t)s->k->nop + 1));
 	s->live->stays = NEWN(s->arena, bool, s->k->nval + 1);
+	s->live->seen = NEWN(s->arena, uint32_t, s->k->nval + 1);
 	f.at = s->live->at = NEWN(s->arena, int, s->k->nop + 1);
 	f.pulled = NEWN(s->arena, int, s->k->nop + 1);
 	f.until = NEWN(s->arena, int, s->k->nval + 1);
@@ -259,14 +261,15 @@ made_of_k(const Op *dot, const DotChoice *c, int j, const Val *v)
 	return held < k ? held : k;
 }
 
-/* Returns the registers of the shared loads from which v is computed. */
+/* Returns the registers of the shared loads from which v is computed, and that this walk has not met. */
 static int64_t
 loaded(const Solve *s, const Op *dot, const DotChoice *c, int j, const Val *v)
 {
 	int64_t sum = 0;
 
-	if (!made_there(s, v, dot))
+	if (!made_there(s, v, dot) || s->live->seen[v->id] == s->live->walk)
 		return 0;
+	s->live->seen[v->id] = s->live->walk;
 	if (reads_shared(v->def))
 		return lane_words(s, v) * made_of_k(dot, c, j, v) / dot_k(dot);
 	for (int i = 0; i < v->def->nin; i++)
@@ -305,6 +308,7 @@ dot_fragments(const Solve *s, const Op *o, int64_t *next)
 			sum += ceil_div(words * step, k);
 		} else { /* with fragment prefetch ptxas computes operands early */
 			sum += s->sol->rotate ? words : ceil_div(words * step, k);
+			s->live->walk++;
 			sum += loaded(s, o, c, i, v);
 		}
 		/* with FMA lowering ptxas loads the next step early */

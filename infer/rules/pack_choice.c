@@ -108,13 +108,13 @@ rule_pack(Solve *s, Op *o)
 /* ---- dots ---------------------------------------------------------------------------------------------- */
 
 /* Returns the unpack from which v is computed elementwise, NULL: none; at[i]: v's dims of rows and
- * columns. */
+ * columns. *left: the values that may still be met, as values can be reached in many ways. */
 static const Op *
-unpack_behind(const Val *v, int at[2], int depth)
+unpack_behind(const Val *v, int at[2], int depth, int *left)
 {
 	const Op *o = v->def, *found;
 
-	if (!o || depth == 0)
+	if (!o || depth == 0 || --*left < 0)
 		return NULL;
 	if (o->code == O_unpack) {
 		at[0] = v->type.rank - 2;
@@ -122,7 +122,7 @@ unpack_behind(const Val *v, int at[2], int depth)
 		return o;
 	}
 	if (o->code == O_transpose) {
-		found = unpack_behind(op_source(o), at, depth - 1);
+		found = unpack_behind(op_source(o), at, depth - 1, left);
 		for (int i = 0; found && i < 2; i++) {
 			int d = 0;
 
@@ -135,7 +135,8 @@ unpack_behind(const Val *v, int at[2], int depth)
 	if (o->code != O_mask && !op_is(o, F_ELT))
 		return NULL;
 	for (int i = 0; i < o->nin; i++)
-		if (o->in[i]->type.space == S_reg && (found = unpack_behind(o->in[i], at, depth - 1)) != NULL)
+		if (o->in[i]->type.space == S_reg &&
+		    (found = unpack_behind(o->in[i], at, depth - 1, left)) != NULL)
 			return found;
 	return NULL;
 }
@@ -143,16 +144,16 @@ unpack_behind(const Val *v, int at[2], int depth)
 bool
 is_unpacked(const Val *v)
 {
-	int at[2];
+	int at[2], left = CHAIN_VALUES;
 
-	return unpack_behind(v, at, CHAIN_DEPTH) != NULL;
+	return unpack_behind(v, at, CHAIN_DEPTH, &left) != NULL;
 }
 
 bool
 suit_pack(const Solve *s, const Val *v, Layout *l)
 {
-	int at[2];
-	const Op *o = unpack_behind(v, at, CHAIN_DEPTH);
+	int at[2], left = CHAIN_VALUES;
+	const Op *o = unpack_behind(v, at, CHAIN_DEPTH, &left);
 	Layout own = *l;
 
 	if (!o)
