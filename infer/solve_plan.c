@@ -4,6 +4,7 @@
 #include "hexc/analysis/analysis.h"
 #include "infer/core/grid_dependence.h"
 #include "infer/core/sm_throughput.h"
+#include "infer/core/tile_origin.h"
 #include "infer/convert/convert.h"
 #include "infer/cost/cost.h"
 #include "infer/memory/memory.h"
@@ -198,6 +199,7 @@ solve_init(Solve *s, Kernel *k, const VariantChoices *spaces)
 	find_prefetched(s);
 	live_init(s);
 	find_units(s);
+	find_origins(s);
 	find_accesses(s);
 	find_runs(s);
 	find_told(s);

@@ -19,41 +19,71 @@ node_add(Arena *a, ExprTable *t, ExprNode n)
 	return t->n - 1;
 }
 
+/* The values of one expression that are in the table already: they can be reached in exponentially many
+ * ways. */
+typedef struct Converted {
+	Arena *a;
+	ExprTable *t;
+	const Kernel *k;
+	struct ValueRef {
+		const Val *v;
+		ExprRef ref;
+	} *known;
+	int n, cap;
+} Converted;
+
+static ExprRef from_val(Converted *c, const Val *v, int depth);
+
+static ExprRef
+from_op(Converted *c, const Val *v, int depth)
+{
+	ExprNode n = { v->def->code, v->type.dtype, { -1, -1, -1 }, 0 };
+	struct ValueRef r = { v, -1 };
+
+	for (int i = 0; i < c->n; i++)
+		if (c->known[i].v == v)
+			return c->known[i].ref;
+	if (!expr_op_known(n.op) || v->def->nin > 3)
+		return -1;
+	for (int i = 0; i < v->def->nin; i++) {
+		n.in[i] = from_val(c, v->def->in[i], depth + 1);
+		if (n.in[i] < 0)
+			return -1;
+	}
+	r.ref = node_add(c->a, c->t, n);
+	VEC_PUSH(c->a, c->known, c->n, c->cap, r);
+	return r.ref;
+}
+
 /* `depth` bounds the recursion for programs that would overflow the stack. */
 static ExprRef
-from_val(Arena *a, ExprTable *t, const Kernel *k, const Val *v, int depth)
+from_val(Converted *c, const Val *v, int depth)
 {
 	ExprNode n = { O_none, D_i64, { -1, -1, -1 }, 0 };
 
-	arena_step(a);
+	arena_step(c->a);
 	if (!v || v->type.space != S_scalar || dtype_info[v->type.dtype].kind == K_flt || depth > 200)
 		return -1;
 	n.dtype = v->type.dtype;
 	if (!v->def) {
-		if (v->block != k->body)
+		if (v->block != c->k->body)
 			return -1;
 		n.imm = v->index;
-		return node_add(a, t, n);
+		return node_add(c->a, c->t, n);
 	}
-	n.op = v->def->code;
-	if (n.op == O_const) {
-		n.imm = IMM(v->def, value);
-		return node_add(a, t, n);
-	}
-	if (!expr_op_known(n.op) || v->def->nin > 3)
-		return -1;
-	for (int i = 0; i < v->def->nin; i++) {
-		n.in[i] = from_val(a, t, k, v->def->in[i], depth + 1);
-		if (n.in[i] < 0)
-			return -1;
-	}
-	return node_add(a, t, n);
+	if (v->def->code != O_const)
+		return from_op(c, v, depth);
+	n.op = O_const;
+	n.imm = IMM(v->def, value);
+	return node_add(c->a, c->t, n);
 }
 
 ExprRef
 expr_add(Arena *a, ExprTable *t, const Kernel *k, const Val *v)
 {
-	return from_val(a, t, k, v, 0);
+	Converted c = { .a = a, .t = t, .k = k };
+
+	return from_val(&c, v, 0);
 }
 
 /* ---- to text ---------------------------------------------------------------------------------- */

@@ -11,6 +11,8 @@ typedef struct NeededElements {
 	const Val *tile;
 	bool *elem; /* by row-major index */
 	bool all;
+	bool **met; /* [nval+1] the elements of a value that need() has met, by row-major index; or NULL */
+	bool *other; /* [nval+1] values found not to be computed from the tile */
 } NeededElements;
 
 /* Is v computed from the tile? */
@@ -20,9 +22,26 @@ is_of_tile(const NeededElements *n, const Val *v)
 	const Op *o = v->def;
 	bool yes = v == n->tile;
 
+	if (n->other[v->id])
+		return false;
 	for (int i = 0; o && o->code != O_load && v->type.space == S_reg && i < o->nin && !yes; i++)
 		yes = is_of_tile(n, o->in[i]);
+	n->other[v->id] = !yes;
 	return yes;
+}
+
+/* Returns true at the first call for the element of v at c: it can be reached in exponentially many ways. */
+static bool
+is_new(NeededElements *n, const Val *v, const int64_t *c)
+{
+	bool *met = n->met[v->id];
+	int64_t e = row_major_index(v->type.rank, v->type.shape, c);
+
+	if (!met)
+		met = n->met[v->id] = NEWN(n->g->a, bool, type_size(&v->type));
+	if (met[e])
+		return false;
+	return met[e] = true;
 }
 
 /* Marks what the element of v at c is computed from. */
@@ -36,7 +55,7 @@ need(NeededElements *n, const Val *v, const int64_t *c)
 		n->elem[row_major_index(v->type.rank, v->type.shape, c)] = true;
 		return;
 	}
-	if (!o || v->type.space != S_reg || op_is(o, F_FILL))
+	if (!o || v->type.space != S_reg || op_is(o, F_FILL) || !is_new(n, v, c))
 		return;
 	switch (o->code) {
 	case O_broadcast:
@@ -105,8 +124,12 @@ first_words(Codegen *g, Op *dot, const Val *tile, int nword, bool *word)
 {
 	const Layout *l = tile->type.layout;
 	int epw = dtype_per_word(tile->type.dtype);
-	NeededElements n = { g, tile, NEWN(g->a, bool, type_size(&tile->type)),
-		   tile->type.bit_order != 0 || read_in_front(tile, dot) };
+	NeededElements n = { .g = g,
+		   .tile = tile,
+		   .elem = NEWN(g->a, bool, type_size(&tile->type)),
+		   .all = tile->type.bit_order != 0 || read_in_front(tile, dot),
+		   .met = NEWN(g->a, bool *, g->k->nval + 1),
+		   .other = NEWN(g->a, bool, g->k->nval + 1) };
 
 	for (int i = 0; i < 2; i++) {
 		const Val *v = dot->in[i];

@@ -60,9 +60,6 @@ bound_by_cond(Bounding *b, const Val *v, const Val *cond, bool taken, Lin *out)
 
 	if (!c || c->nin != 2)
 		return false;
-	if (c->code == O_and && taken)
-		return bound_by_cond(b, v, elt_lhs(c), true, out) ||
-		       bound_by_cond(b, v, elt_rhs(c), true, out);
 	if (c->code != O_lt && c->code != O_le)
 		return false;
 	if (taken)
@@ -94,8 +91,10 @@ bound_by_scope(Bounding *b, const Val *v, Lin *out)
 		return false;
 	for (const Op *o; blk && (o = blk->owner); blk = o->parent) {
 		const Val *cond = NULL;
+		Joined all;
 		bool found;
 		int depth = b->depth;
+
 		if (o->code == O_for)
 			turns_end(o, &cond);
 		else if (o->code == O_if)
@@ -103,7 +102,10 @@ bound_by_scope(Bounding *b, const Val *v, Lin *out)
 		if (!cond)
 			continue;
 		b->depth = DEPTH - 8; /* conditions do not bound conditions */
-		found = bound_by_cond(b, v, cond, blk == o->blk[0], out);
+		all = val_joined(cond, blk == o->blk[0] ? O_and : O_none);
+		found = false;
+		for (int i = 0; i < all.n && !found; i++)
+			found = bound_by_cond(b, v, all.part[i], blk == o->blk[0], out);
 		b->depth = depth;
 		if (found)
 			return true;

@@ -49,17 +49,19 @@ is_invariant(const Val *v)
 	return is_invariant_to(v, DEPTH);
 }
 
-/* Does the condition compare loop invariants? */
+/* Does the condition, or one that it joins, compare loop invariants? */
 static bool
 is_of_invariants(const Val *cond)
 {
-	const Op *c = cond->def;
+	Joined all = val_joined(cond, O_and);
 
-	if (!c || c->nin != 2)
-		return false;
-	if (c->code == O_and)
-		return is_of_invariants(elt_lhs(c)) || is_of_invariants(elt_rhs(c));
-	return is_invariant(c->in[0]) && is_invariant(c->in[1]);
+	for (int i = 0; i < all.n; i++) {
+		const Op *c = all.part[i]->def;
+
+		if (c && c->nin == 2 && is_invariant(c->in[0]) && is_invariant(c->in[1]))
+			return true;
+	}
+	return false;
 }
 
 Asking
@@ -230,19 +232,16 @@ cond_multiple(const Val *cond, const Val **v)
 	return by;
 }
 
-/* Refines f of v, given that cond is `taken`: `x % c == 0` and comparisons, joined by `and`. A value that may
- * have wrapped around keeps its full range, which marks it as such. */
+/* Refines f of v, given that cond, `x % c == 0` or a comparison, is `taken`. A value that may have wrapped
+ * around keeps its full range, which marks it as such. */
 static Fact
 guarded_by(Asking *a, const Val *cond, bool taken, const Val *v, Fact f)
 {
-	const Op *c = cond->def;
 	const Val *x = NULL;
 	int64_t by = cond_multiple(cond, &x);
 
-	if (!c)
+	if (!cond->def)
 		return f;
-	if (c->code == O_and && taken)
-		return guarded_by(a, elt_rhs(c), true, v, guarded_by(a, elt_lhs(c), true, v, f));
 	if (!by || x != v)
 		return fact_is_full(f) ? f : refine(a, cond, taken, v, f);
 	if (taken && f.mult && f.mult % by)
@@ -259,9 +258,16 @@ guarded(Asking *a, const Val *v, Fact f)
 	const Op *at = a->at;
 
 	a->at = NULL;
-	for (const Block *b = at->parent; b && b->owner; b = b->owner->parent)
-		if (b->owner->code == O_if)
-			f = guarded_by(a, if_cond(b->owner), b == b->owner->blk[0], v, f);
+	for (const Block *b = at->parent; b && b->owner; b = b->owner->parent) {
+		bool taken = b == b->owner->blk[0];
+		Joined all;
+
+		if (b->owner->code != O_if)
+			continue;
+		all = val_joined(if_cond(b->owner), taken ? O_and : O_none);
+		for (int i = 0; i < all.n; i++)
+			f = guarded_by(a, all.part[i], taken, v, f);
+	}
 	a->at = at;
 	return f;
 }

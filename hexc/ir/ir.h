@@ -642,6 +642,13 @@ bool val_same(const Val *x, const Val *y, int depth);
 /* Are a and b computed by the same ops from the same values, to a fixed depth? Two equal loads count as
  * equal. */
 bool val_same_way(const Val *a, const Val *b);
+/* The values that a chain of `and`, or of `or`, joins, each once, in order; the first JOINED_MAX of them. */
+enum { JOINED_MAX = 16 };
+typedef struct Joined {
+	const Val *part[JOINED_MAX];
+	int n;
+} Joined;
+Joined val_joined(const Val *v, OpCode join);
 
 /* ---- views (view.c) --------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* value_equal.c - decides whether two values are equal because the same ops compute them from the same
- * values. */
+ * values, and lists what a condition joins. */
 #include "hexc/ir/ir.h"
 #include <string.h>
 
@@ -53,4 +53,37 @@ val_same_way(const Val *a, const Val *b)
 	int left = BUDGET;
 
 	return same_value(a, b, &left);
+}
+
+/* seen[]: the joins met so far, which may be operands of several others. */
+static void
+add_joined(Joined *j, const Val *v, OpCode join, const Val *seen[JOINED_MAX], int *nseen)
+{
+	if (v->def && v->def->code == join) {
+		for (int i = 0; i < *nseen; i++)
+			if (seen[i] == v)
+				return;
+		if (*nseen == JOINED_MAX)
+			return;
+		seen[(*nseen)++] = v;
+		add_joined(j, elt_lhs(v->def), join, seen, nseen);
+		add_joined(j, elt_rhs(v->def), join, seen, nseen);
+		return;
+	}
+	for (int i = 0; i < j->n; i++)
+		if (j->part[i] == v)
+			return;
+	if (j->n < JOINED_MAX)
+		j->part[j->n++] = v;
+}
+
+Joined
+val_joined(const Val *v, OpCode join)
+{
+	const Val *seen[JOINED_MAX];
+	Joined j = { .n = 0 };
+	int nseen = 0;
+
+	add_joined(&j, v, join, seen, &nseen);
+	return j;
 }

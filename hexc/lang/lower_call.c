@@ -408,22 +408,30 @@ same_tile(const Val *x, const Val *y)
 static bool
 asks_inside(const Val *cond, const Val *x)
 {
-	const Op *o = cond->def;
+	Joined all = val_joined(cond, O_and);
 
-	if (o && o->code == O_and)
-		return asks_inside(elt_lhs(o), x) || asks_inside(elt_rhs(o), x);
-	return o && o->code == O_inside && same_tile(op_source(o), x);
+	for (int i = 0; i < all.n; i++) {
+		const Op *o = all.part[i]->def;
+
+		if (o && o->code == O_inside && same_tile(op_source(o), x))
+			return true;
+	}
+	return false;
 }
 
 /* Is the condition !inside(x), or does it join that with others by ||? */
 static bool
 asks_outside(const Val *cond, const Val *x)
 {
-	const Op *o = cond->def;
+	Joined all = val_joined(cond, O_or);
 
-	if (o && o->code == O_or)
-		return asks_outside(elt_lhs(o), x) || asks_outside(elt_rhs(o), x);
-	return o && o->code == O_not && asks_inside(op_source(o), x);
+	for (int i = 0; i < all.n; i++) {
+		const Op *o = all.part[i]->def;
+
+		if (o && o->code == O_not && asks_inside(op_source(o), x))
+			return true;
+	}
+	return false;
 }
 
 /* where(inside(x) && .., x, y) is there everywhere that y is: it selects no missing element of x. So is

@@ -62,8 +62,9 @@ movable(const Pipe *p, const Val *v, const Val *tile)
 {
 	const Op *o = v->def;
 
-	if (v == p->body->arg[0] || v == tile)
+	if (v == p->body->arg[0] || v == tile || p->met[v->id] == p->walk)
 		return true;
+	p->met[v->id] = p->walk; /* the walk ends at the first value that is not movable */
 	if (!block_inside(v->block, p->body))
 		return true;
 	if (!o || o->parent != p->body)
@@ -114,9 +115,16 @@ move_val(Move *m, Val *v)
 
 /* ---- what a loop has to offer ---------------------------------------------------------------- */
 
+static bool
+can_move(Pipe *p, const Val *v, const Val *tile)
+{
+	p->walk++;
+	return movable(p, v, tile);
+}
+
 /* Is the tile written only by copies that can be prefetched, before any read? */
 static bool
-fill_ok(const Pipe *p, const Op *alloc)
+fill_ok(Pipe *p, const Op *alloc)
 {
 	Val *tile = alloc->out[0];
 	bool filled = false, read = false;
@@ -127,8 +135,8 @@ fill_ok(const Pipe *p, const Op *alloc)
 	for (Op *o = walk_first(&w, p->body); o; o = walk_next(&w)) {
 		if (o->code == O_copy && view_root(copy_dest(o)) == tile) {
 			if (o->parent != p->body || read || val_is_alias(view_base(copy_dest(o))) ||
-			    !movable(p, copy_source(o), tile) ||
-			    !movable(p, copy_dest(o), tile) || written_in(p, view_root(copy_source(o))))
+			    !can_move(p, copy_source(o), tile) ||
+			    !can_move(p, copy_dest(o), tile) || written_in(p, view_root(copy_source(o))))
 				return false;
 			filled = true;
 		} else if (o->code == O_store && view_root(store_dest(o)) == tile) {
@@ -143,10 +151,10 @@ fill_ok(const Pipe *p, const Op *alloc)
 }
 
 static bool
-load_ok(const Pipe *p, const Op *o)
+load_ok(Pipe *p, const Op *o)
 {
 	return o->code == O_load && o->out[0]->type.space == S_reg &&
-	       load_source(o)->type.space == S_global && movable(p, load_source(o), NULL) &&
+	       load_source(o)->type.space == S_global && can_move(p, load_source(o), NULL) &&
 	       !written_in(p, view_root(load_source(o)));
 }
 
@@ -184,7 +192,7 @@ pipe_open(Pipe *p, Kernel *k, Op *loop)
 	p->loop = loop;
 	p->body = loop->blk[0];
 	p->stages = IMM(loop, stages) < 1 ? 1 : IMM(loop, stages);
-
+	p->met = NEWN(a, uint32_t, k->nval + 1);
 	for (Op *o = p->body->first; o; o = o->next) {
 		if (o->code == O_alloc && fill_ok(p, o)) {
 			StageBuffers r = { o, NULL, NULL };

@@ -28,6 +28,7 @@ typedef struct Pipe {
 	Prefetch *prefetch;
 	int nprefetch, prefetch_cap;
 	Val *slot, *fill; /* in the body: index of the buffer to read, and of the one to fill */
+	uint32_t *met, walk; /* [nval+1] the last walk of can_move that met the value; their number */
 } Pipe;
 
 typedef struct ValueMap {

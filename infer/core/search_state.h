@@ -29,6 +29,7 @@ struct Solve {
 	const uint64_t *under_way; /* by op id, wgmma results in flight: products_under_way() */
 	bool *prefetched; /* [nop+1] loads whose results only the next iteration reads */
 	int *unit; /* [nval+1] allocs: the dim that is contiguous in memory */
+	struct TileOrigin *origin; /* [nval+1] tile_origin.c */
 	Op **access; /* loads and stores of register tiles, most bytes first */
 	int naccess;
 	const struct Contiguity **run; /* [nval+1] memory/vector_width.c */

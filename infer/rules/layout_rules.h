@@ -40,9 +40,8 @@ void rule_unpack(Solve *s, Op *o);
 void rule_pack(Solve *s, Op *o);
 /* Gives a layout to an unconstrained tile that is unpacked or to be packed. */
 bool anchor_unpack(Solve *s, Op *o);
-/* Does v, a dot's operand, originate in a packed tensor? */
-bool is_unpacked(const Val *v);
-/* If so, numbers the registers of its layout l block by block; false: blocks cannot be read that way. */
+/* If v, a dot's operand, originates in a packed tensor, numbers the registers of its layout l block by block;
+ * false: blocks cannot be read that way. */
 bool suit_pack(const Solve *s, const Val *v, Layout *l);
 /* Chooses the bit order of all packs, once layouts and conversions are known. */
 void settle_packs(Solve *s);

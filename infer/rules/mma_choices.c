@@ -10,6 +10,7 @@
 #include "infer/rules/mma_choices.h"
 #include "infer/core/mma_instr.h"
 #include "infer/core/sm_throughput.h"
+#include "infer/core/tile_origin.h"
 #include "infer/core/wgmma.h"
 #include "infer/memory/memory.h"
 #include "infer/rules/layout_rules.h"
@@ -157,25 +158,12 @@ scales(DotChoice *c, const Op *dot, WarpDim m, WarpDim n, WarpDim left)
 	return true;
 }
 
-enum { CHAIN = 24 }; /* ops between memory and a dot */
-
 /* Is v computed from elements of fewer bits in memory?  Such data prefers runs along k.  Other fragments
  * number their k steps last, so that one load serves one k step. */
 static bool
-comes_narrow(const Val *v, int bits, int depth)
+comes_narrow(const Solve *s, const Val *v)
 {
-	const Op *o = v->def;
-
-	if (!o || depth == 0 || v->type.space != S_reg)
-		return false;
-	if (o->code == O_load || o->code == O_unpack)
-		return bits_of(v) < bits;
-	if (!op_is(o, F_ELT | F_MOVE) && o->code != O_mask && o->code != O_lookup)
-		return false;
-	for (int i = 0; i < o->nin; i++)
-		if (comes_narrow(o->in[i], bits, depth - 1))
-			return true;
-	return false;
+	return s->origin[v->id].bits < bits_of(v);
 }
 
 /* Extends the layouts of operands and result to all batches, and arranges operands from packed tensors by
@@ -202,8 +190,8 @@ mma_choice(Solve *s, const Op *dot, DotChoice *c)
 	WarpDim m = { c->wm, 1 }, n = { c->wn, c->wm }, one = { 1, 0 };
 	WarpDim left = { s->k->warps / (c->wm * c->wn * c->wb), c->wm * c->wn * c->wb };
 	int64_t w = register_elems(c->inst);
-	int quick_a = comes_narrow(mma_a(dot), bits_of(mma_a(dot)), CHAIN) ? 1 : 0;
-	int quick_b = comes_narrow(mma_b(dot), bits_of(mma_b(dot)), CHAIN) ? 0 : 1;
+	int quick_a = comes_narrow(s, mma_a(dot)) ? 1 : 0;
+	int quick_b = comes_narrow(s, mma_b(dot)) ? 0 : 1;
 	Layout fa, fb, fc;
 
 	if ((sparse && !positions(c, dot, m, n, left)) ||
@@ -250,7 +238,7 @@ k_runs(Solve *s, const Op *dot, const Instr *in, int64_t *run)
 	run[n++] = 0;
 	if (dot_kind(dot) != IK_mma)
 		return n; /* metadata and scales require unpermuted k */
-	if (is_unpacked(mma_a(dot)) || is_unpacked(mma_b(dot)))
+	if (s->origin[mma_a(dot)->id].unpack || s->origin[mma_b(dot)->id].unpack)
 		return n; /* packs should depend on as little as possible, and need no runs */
 	for (int i = 0; i < 2; i++) {
 		int bits = k_source_bits(s, dot->in[i], dot_batch(dot) + 1 - i);
@@ -286,11 +274,11 @@ enum { ORDERS_MAX = 6 };
  * ldmatrix fills the registers of either.  But a vector load along k keeps the registers of B together, not
  * those of A.  Narrow data, which is converted first anyway, is better as A. */
 static bool
-turn_pays(const Op *dot, int64_t run)
+turn_pays(const Solve *s, const Op *dot, int64_t run)
 {
 	return run && dot_kind(dot) == IK_mma &&
-	       (comes_narrow(mma_a(dot), bits_of(mma_a(dot)), CHAIN) ||
-	        comes_narrow(mma_b(dot), bits_of(mma_b(dot)), CHAIN));
+	       (comes_narrow(s, mma_a(dot)) ||
+	        comes_narrow(s, mma_b(dot)));
 }
 
 /* Lists the orders of k, m and n worth trying, as choices of an instruction without warps. */
@@ -313,7 +301,7 @@ orders(Solve *s, const Op *dot, DotChoice base, DotChoice *out)
 	}
 	nrun = k_runs(s, dot, base.inst, run);
 	for (int i = 0; i < nrun; i++) {
-		if (either && !turn_pays(dot, run[i]))
+		if (either && !turn_pays(s, dot, run[i]))
 			continue;
 		out[n] = base;
 		out[n++].run = run[i];

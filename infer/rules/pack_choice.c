@@ -4,7 +4,7 @@
  * A tensor has one pack.  The first reader determines it, unless the program specifies it.  Tiles of other
  * readers are read in the layout of the pack and converted. */
 #include "hexc/ir/bit_order.h"
-#include "infer/core/cost_constants.h"
+#include "infer/core/tile_origin.h"
 #include "infer/memory/memory.h"
 #include "infer/memory/pack_layout.h"
 #include "infer/rules/layout_rules.h"
@@ -107,59 +107,17 @@ rule_pack(Solve *s, Op *o)
 
 /* ---- dots ---------------------------------------------------------------------------------------------- */
 
-/* Returns the unpack from which v is computed elementwise, NULL: none; at[i]: v's dims of rows and
- * columns. *left: the values that may still be met, as values can be reached in many ways. */
-static const Op *
-unpack_behind(const Val *v, int at[2], int depth, int *left)
-{
-	const Op *o = v->def, *found;
-
-	if (!o || depth == 0 || --*left < 0)
-		return NULL;
-	if (o->code == O_unpack) {
-		at[0] = v->type.rank - 2;
-		at[1] = v->type.rank - 1;
-		return o;
-	}
-	if (o->code == O_transpose) {
-		found = unpack_behind(op_source(o), at, depth - 1, left);
-		for (int i = 0; found && i < 2; i++) {
-			int d = 0;
-
-			while (IMM_AT(o, perm, d) != at[i])
-				d++;
-			at[i] = d;
-		}
-		return found;
-	}
-	if (o->code != O_mask && !op_is(o, F_ELT))
-		return NULL;
-	for (int i = 0; i < o->nin; i++)
-		if (o->in[i]->type.space == S_reg &&
-		    (found = unpack_behind(o->in[i], at, depth - 1, left)) != NULL)
-			return found;
-	return NULL;
-}
-
-bool
-is_unpacked(const Val *v)
-{
-	int at[2], left = CHAIN_VALUES;
-
-	return unpack_behind(v, at, CHAIN_DEPTH, &left) != NULL;
-}
-
 bool
 suit_pack(const Solve *s, const Val *v, Layout *l)
 {
-	int at[2], left = CHAIN_VALUES;
-	const Op *o = unpack_behind(v, at, CHAIN_DEPTH, &left);
+	const struct TileOrigin *from = &s->origin[v->id];
+	const Pack *p = from->unpack ? val_param(s->k, pack_tensor(from->unpack))->pack : NULL;
 	Layout own = *l;
 
-	if (!o)
+	if (!p)
 		return true;
-	if (!pack_arrange(&own, at, val_param(s->k, pack_tensor(o))->pack))
-		return val_param(s->k, pack_tensor(o))->pack->layout != NULL; /* unchanged, and converted */
+	if (!pack_arrange(&own, from->at, p))
+		return p->layout != NULL; /* unchanged, and converted */
 	*l = own;
 	return true;
 }

@@ -177,6 +177,7 @@ pass_validate_async_copies(Kernel *k)
 	OpWalk w;
 
 	f.slot = NEWN(k->unit->arena, uint8_t, k->nval + 1);
+	f.asked = NEWN(k->unit->arena, bool, k->nval + 1);
 	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
 		f.engines = f.engines || is_engine(o);
 		any = any || moves(o, COPY_GROUP) || moves(o, COPY_OUT);

@@ -2,7 +2,7 @@
 #include "infer/validate/linear_form.h"
 #include "hexc/analysis/analysis.h"
 
-enum { DEPTH = 32, DIVISOR_MAX = 1 << 20 };
+enum { DEPTH = 32, EXPANDED_MAX = 256, DIVISOR_MAX = 1 << 20 };
 
 LinearForm
 affine_const(int64_t c)
@@ -89,15 +89,16 @@ may_have_wrapped(Kernel *k, const Val *v)
 	return f.lo == INT64_MIN || f.hi == INT64_MAX;
 }
 
+/* *left: the values that may still be expanded, as values can be reached in exponentially many ways. */
 static LinearForm
-affine_at(Kernel *k, const Val *v, int depth)
+affine_at(Kernel *k, const Val *v, int depth, int *left)
 {
 	const Op *o = v->def;
 	int64_t c, sign;
 
 	if (val_is_const(v, &c))
 		return affine_const(c);
-	if (!o || depth == 0 || !type_is_index(&v->type) || may_have_wrapped(k, v))
+	if (!o || depth == 0 || --*left < 0 || !type_is_index(&v->type) || may_have_wrapped(k, v))
 		return affine_val(v);
 	sign = o->code == O_sub ? -1 : 1;
 	switch (o->code) {
@@ -105,11 +106,11 @@ affine_at(Kernel *k, const Val *v, int depth)
 		return affine_val(dtype_is_float(op_source(o)->type.dtype) ? v : op_source(o));
 	case O_add:
 	case O_sub:
-		return affine_add(affine_at(k, elt_lhs(o), depth - 1),
-		                  affine_at(k, elt_rhs(o), depth - 1), sign);
+		return affine_add(affine_at(k, elt_lhs(o), depth - 1, left),
+		                  affine_at(k, elt_rhs(o), depth - 1, left), sign);
 	case O_mul:
 		if (val_is_const(elt_rhs(o), &c))
-			return affine_add(affine_const(0), affine_at(k, elt_lhs(o), depth - 1), c);
+			return affine_add(affine_const(0), affine_at(k, elt_lhs(o), depth - 1, left), c);
 		return affine_val(v);
 	default: return affine_val(v);
 	}
@@ -118,7 +119,9 @@ affine_at(Kernel *k, const Val *v, int depth)
 LinearForm
 affine_of(Kernel *k, const Val *v)
 {
-	return affine_at(k, v, DEPTH);
+	int left = EXPANDED_MAX;
+
+	return affine_at(k, v, DEPTH, &left);
 }
 
 bool

@@ -162,9 +162,11 @@ prepare(Order *w, Starts *n)
 	w->owner[0] = NEWN(a, int16_t *, k->nop + 1);
 	w->owner[1] = NEWN(a, int16_t *, k->nop + 1);
 	w->bytes = NEWN(a, int64_t, k->nval + 1);
+	w->met = NEWN(a, uint32_t, k->nval + 1);
 	w->roles = NEWN(a, uint8_t, k->nval + 1);
 	n->f = (PathWalk){ .k = k, .ok = true, .op = keep_numbers };
 	n->f.slot = NEWN(a, uint8_t, k->nval + 1);
+	n->f.asked = NEWN(a, bool, k->nval + 1);
 	n->at = NEWN(a, Begins, k->nop + 1);
 	n->wanted = NEWN(a, uint8_t *, k->nval + 1);
 	n->wanted[0] = NEWN(a, uint8_t, k->nval + 1);

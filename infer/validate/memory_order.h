@@ -118,6 +118,11 @@ typedef struct Order {
 	int64_t steps;    /* remaining */
 	size_t held;      /* bytes of the arena when the pass began */
 	bool vague;       /* a queried number depends on an unknown stage index */
+	/* Values can be reached in exponentially many ways: [nval+1] the last walk of order_same that met a
+	 * value, and their number; the sums found for one query. */
+	uint32_t *met, walk;
+	struct OrderFound *found;
+	int nfound;
 	/* the access at which the walk began, and the tracked numbers there */
 	OrderTouch from;
 	const Way *way;
@@ -140,7 +145,7 @@ void sum_range(Order *w, const OrderSum *x, int64_t *lo, int64_t *hi);
 /* Returns the value of scalar v in state s. */
 OrderSum order_value(Order *w, const OrderState *s, const Val *v);
 /* Is v unchanged since the start of the walk? */
-bool order_same(const Order *w, const OrderState *s, const Val *v, int depth);
+bool order_same(Order *w, const OrderState *s, const Val *v, int depth);
 
 /* ---- memory_order_state.c ---- */
 

@@ -4,7 +4,14 @@
 #include "hexc/analysis/analysis.h"
 #include "infer/validate/memory_order.h"
 
-enum { LEAST_DEPTH = 1, MOST_DEPTH = 24, TWICE_DEPTH = 8 };
+enum { LEAST_DEPTH = 1, MOST_DEPTH = 200, TWICE_DEPTH = 8, FOUND_MOST = 256 };
+
+/* The value of v in a state, for one query. */
+typedef struct OrderFound {
+	const OrderState *s;
+	const Val *v;
+	OrderSum is;
+} OrderFound;
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
@@ -221,21 +228,29 @@ is_made_again(const OrderState *s, const Val *v)
 	return false;
 }
 
-bool
-order_same(const Order *w, const OrderState *s, const Val *v, int depth)
+static bool
+is_unchanged(Order *w, const OrderState *s, const Val *v, int depth)
 {
 	int64_t c;
 
-	if (val_is_const(v, &c))
+	if (val_is_const(v, &c) || w->met[v->id] == w->walk)
 		return true;
+	w->met[v->id] = w->walk; /* the walk ends at the first value that changes */
 	if (order_bound(s, v) || depth == 0)
 		return false;
 	if (!v->def || !op_is(v->def, F_PURE))
 		return !is_made_again(s, v);
 	for (int i = 0; i < v->def->nin; i++)
-		if (!order_same(w, s, v->def->in[i], depth - 1))
+		if (!is_unchanged(w, s, v->def->in[i], depth - 1))
 			return false;
 	return true;
+}
+
+bool
+order_same(Order *w, const OrderState *s, const Val *v, int depth)
+{
+	w->walk++;
+	return is_unchanged(w, s, v, depth);
 }
 
 static OrderSum value_at(Order *w, const OrderState *s, const Val *v, int depth);
@@ -301,6 +316,18 @@ divided(Order *w, const OrderState *s, const Op *o, int depth, OrderSum *is)
 	return true;
 }
 
+/* What is known of v without its operands. */
+static OrderSum
+value_as_term(Order *w, const OrderState *s, const Val *v)
+{
+	Fact f;
+
+	if (order_same(w, s, v, MOST_DEPTH))
+		return sum_of(v);
+	f = val_fact(w->k, v);
+	return sum_between(f.lo, f.hi);
+}
+
 /* Evaluates any other pure op. */
 static OrderSum
 value_of_op(Order *w, const OrderState *s, const Val *v, int depth)
@@ -308,7 +335,6 @@ value_of_op(Order *w, const OrderState *s, const Val *v, int depth)
 	const Op *o = v->def;
 	int64_t x, y, is;
 	OrderSum a, b;
-	Fact f;
 
 	if (o->nin == 2 && o->nout == 1 && o->in[0]->type.space == S_scalar &&
 	    type_is_index(&o->in[0]->type)) {
@@ -317,31 +343,17 @@ value_of_op(Order *w, const OrderState *s, const Val *v, int depth)
 		if (sum_is_const(&a, &x) && sum_is_const(&b, &y) && i64_eval(o->code, x, y, &is))
 			return sum_const(is);
 	}
-	if (order_same(w, s, v, MOST_DEPTH))
-		return sum_of(v);
-	f = val_fact(w->k, v);
-	return sum_between(f.lo, f.hi);
+	return value_as_term(w, s, v);
 }
 
+/* Evaluates a pure op whose result is a scalar. */
 static OrderSum
-value_at(Order *w, const OrderState *s, const Val *v, int depth)
+value_of_pure(Order *w, const OrderState *s, const Val *v, int depth)
 {
 	const Op *o = v->def;
-	const OrderSum *bound = order_bound(s, v);
-	uint8_t slot = w->follow.slot[v->id];
-	Fact f = val_fact(w->k, v);
 	int64_t c;
 	OrderSum x;
 
-	if (val_is_const(v, &c))
-		return sum_const(c);
-	if (bound)
-		return *bound;
-	if (slot && w->way && w->way->number[slot - 1] != UNKNOWN && order_same(w, s, v, MOST_DEPTH))
-		return sum_const(w->way->number[slot - 1]);
-	w->vague = w->vague || (slot && w->way && w->way->number[slot - 1] == UNKNOWN);
-	if (!o || !op_is(o, F_PURE) || depth < LEAST_DEPTH || v->type.space != S_scalar)
-		return order_same(w, s, v, MOST_DEPTH) ? sum_of(v) : sum_between(f.lo, f.hi);
 	if (o->code == O_select) {
 		x = value_at(w, s, select_cond(o), depth - 1);
 		if (sum_is_const(&x, &c))
@@ -350,9 +362,11 @@ value_at(Order *w, const OrderState *s, const Val *v, int depth)
 	if (!type_is_index(&v->type))
 		return value_of_op(w, s, v, depth);
 	/* also if they may overflow: the distances are the same then */
-	if (o->code == O_add || o->code == O_sub)
-		return sum_add(w, value_at(w, s, elt_lhs(o), depth - 1),
-		               value_at(w, s, elt_rhs(o), depth - 1), o->code == O_add ? 1 : -1);
+	if (o->code == O_add || o->code == O_sub) {
+		x = sum_add(w, value_at(w, s, elt_lhs(o), depth - 1), value_at(w, s, elt_rhs(o), depth - 1),
+		            o->code == O_add ? 1 : -1);
+		return x.lo != x.hi && order_same(w, s, v, MOST_DEPTH) ? sum_of(v) : x; /* too many terms */
+	}
 	if (o->code == O_mul && (val_is_const(elt_lhs(o), &c) || val_is_const(elt_rhs(o), &c)))
 		return sum_add(w, sum_const(0),
 		               value_at(w, s, val_is_const(elt_rhs(o), &c) ? elt_lhs(o) : elt_rhs(o),
@@ -363,8 +377,48 @@ value_at(Order *w, const OrderState *s, const Val *v, int depth)
 	return value_of_op(w, s, v, depth);
 }
 
+/* As value_of_pure, once per query, for at most FOUND_MOST values. */
+static OrderSum
+value_once(Order *w, const OrderState *s, const Val *v, int depth)
+{
+	OrderSum is;
+
+	for (int i = 0; i < w->nfound; i++)
+		if (w->found[i].v == v && w->found[i].s == s)
+			return w->found[i].is;
+	if (!w->found)
+		w->found = NEWN(w->k->unit->arena, OrderFound, FOUND_MOST);
+	if (w->nfound == FOUND_MOST)
+		return value_as_term(w, s, v);
+	is = value_of_pure(w, s, v, depth);
+	if (w->nfound < FOUND_MOST)
+		w->found[w->nfound++] = (OrderFound){ s, v, is };
+	return is;
+}
+
+static OrderSum
+value_at(Order *w, const OrderState *s, const Val *v, int depth)
+{
+	const Op *o = v->def;
+	const OrderSum *bound = order_bound(s, v);
+	uint8_t slot = w->follow.slot[v->id];
+	int64_t c;
+
+	if (val_is_const(v, &c))
+		return sum_const(c);
+	if (bound)
+		return *bound;
+	if (slot && w->way && w->way->number[slot - 1] != UNKNOWN && order_same(w, s, v, MOST_DEPTH))
+		return sum_const(w->way->number[slot - 1]);
+	w->vague = w->vague || (slot && w->way && w->way->number[slot - 1] == UNKNOWN);
+	if (!o || !op_is(o, F_PURE) || depth < LEAST_DEPTH || v->type.space != S_scalar)
+		return value_as_term(w, s, v);
+	return value_once(w, s, v, depth);
+}
+
 OrderSum
 order_value(Order *w, const OrderState *s, const Val *v)
 {
+	w->nfound = 0;
 	return value_at(w, s, v, MOST_DEPTH);
 }

@@ -431,7 +431,7 @@ other_threads(Order *w, const OrderTouch *t, const int64_t *by)
 /* Do both access the same elements in the same order? They do if they are views with equal starts and the
  * same index tiles, which select an element once (warning `lost`). */
 static bool
-same_elements(const Order *w, const OrderState *s, const OrderTouch *t)
+same_elements(Order *w, const OrderState *s, const OrderTouch *t)
 {
 	const Op *x = w->from.view, *y = t->view;
 

@@ -51,8 +51,9 @@ ways_ask(PathWalk *f, const Val *v)
 	const Op *o = v->def ? v->def : v->block->owner;
 	int64_t is;
 
-	if (!o || val_is_const(v, &is) || f->slot[v->id] || v->type.space != S_scalar)
+	if (!o || val_is_const(v, &is) || f->asked[v->id] || v->type.space != S_scalar)
 		return;
+	f->asked[v->id] = true;
 	if (o->code != O_for && o->code != O_if) {
 		for (int i = 0; v->def && op_is(o, F_PURE) && i < o->nin; i++)
 			ways_ask(f, o->in[i]);

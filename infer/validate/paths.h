@@ -51,6 +51,7 @@ typedef struct PathWalk {
 	/* [nval+1] 1 + index in Way.number: values that stage indices are computed from; 0: none */
 	uint8_t *slot;
 	uint8_t nslot;
+	bool *asked; /* [nval+1] values that ways_ask has met */
 	const Block *home[NUMBERS]; /* for each, the block that defines the value */
 	int made; /* paths created so far; bounded, since each takes memory */
 } PathWalk;

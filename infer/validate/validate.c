@@ -5,6 +5,7 @@
  * preserves  everything; reports a violation as an internal error with the op, thread, register and
  *            elements */
 #include "infer/validate/validate.h"
+#include "hexc/analysis/analysis.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -329,6 +330,7 @@ pass_validate(Kernel *k)
 	Prove p = { .k = k, .arena = k->unit->arena, .ok = true };
 	OpWalk w;
 
+	facts_keep(k);
 	p.nval = k->nval;
 	p.held = NEWN(p.arena, const Ownership *, k->nval + 1);
 	for (Op *o = walk_first(&w, k->body); o && p.ok; o = walk_next(&w)) {
@@ -338,5 +340,6 @@ pass_validate(Kernel *k)
 	}
 	if (p.ok)
 		prove_claims(k);
+	facts_drop(k);
 	return false;
 }

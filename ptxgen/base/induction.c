@@ -131,6 +131,29 @@ linear_op(Codegen *g, const Op *o)
 	return (InductionVar){ .ok = false };
 }
 
+/* As linear_of, for the result of an op of the loop. Computed once; again when digits were added, which may
+ * represent it. */
+static InductionVar
+linear_once(Codegen *g, Val *v)
+{
+	Loop *l = g->loop;
+	struct KnownLinear *known;
+	InductionVar x;
+
+	if (!l->linear)
+		l->linear = NEWN(g->a, struct KnownLinear *, g->k->nval + 1);
+	known = l->linear[v->id];
+	if (known && known->nwheel == l->nwheel)
+		return known->var;
+	x = wheels_linear(g, v);
+	if (!x.ok)
+		x = linear_op(g, v->def);
+	if (!known)
+		known = l->linear[v->id] = NEW(g->a, struct KnownLinear);
+	*known = (struct KnownLinear){ x, l->nwheel };
+	return x;
+}
+
 InductionVar
 linear_of(Codegen *g, Val *v)
 {
@@ -143,10 +166,8 @@ linear_of(Codegen *g, Val *v)
 		return (InductionVar){ .ok = true, .first = const_i64(g, c) };
 	if (!block_inside(v->block, g->loop->op->blk[0]))
 		return linear_steady(g, v);
-	if (v->def) {
-		x = wheels_linear(g, v);
-		return x.ok ? x : linear_op(g, v->def);
-	}
+	if (v->def)
+		return linear_once(g, v);
 	x.first = g->loop->lo;
 	x.ok = v == g->loop->op->blk[0]->arg[0] && val_is_const(for_step(g->loop->op), &x.by);
 	return x;
@@ -159,9 +180,9 @@ plus(Codegen *g, LV sum, LV x, bool less)
 	return (less ? LLVMBuildSub : LLVMBuildAdd)(g->b, sum, x, "");
 }
 
-/* The same for a value that is subtracted if `less`. */
+/* The same for a value that is subtracted if `less`; *left: the sums that may still be split into terms. */
 static void
-add_terms(Codegen *g, Val *v, bool less, LV *steady, LV *rest)
+add_terms(Codegen *g, Val *v, bool less, int *left, LV *steady, LV *rest)
 {
 	LLVMBasicBlockRef block;
 
@@ -169,9 +190,9 @@ add_terms(Codegen *g, Val *v, bool less, LV *steady, LV *rest)
 		block = moving_front(g);
 		*steady = plus(g, *steady, scalar_get(g, v), less);
 		moving_back(g, block);
-	} else if (v->def && (v->def->code == O_add || v->def->code == O_sub)) {
-		add_terms(g, elt_lhs(v->def), less, steady, rest);
-		add_terms(g, elt_rhs(v->def), less != (v->def->code == O_sub), steady, rest);
+	} else if (v->def && (v->def->code == O_add || v->def->code == O_sub) && --*left >= 0) {
+		add_terms(g, elt_lhs(v->def), less, left, steady, rest);
+		add_terms(g, elt_rhs(v->def), less != (v->def->code == O_sub), left, steady, rest);
 	} else {
 		*rest = plus(g, *rest, scalar_get(g, v), less);
 	}
@@ -180,7 +201,10 @@ add_terms(Codegen *g, Val *v, bool less, LV *steady, LV *rest)
 void
 linear_terms(Codegen *g, Val *v, LV *steady, LV *rest)
 {
-	add_terms(g, v, false, steady, rest);
+	enum { SUMS = 64 };
+	int left = SUMS;
+
+	add_terms(g, v, false, &left, steady, rest);
 }
 
 LV

@@ -40,6 +40,10 @@ struct Loop {
 		DivmodIv *from, *to; /* to NULL: all higher ones */
 	} *span;
 	int nspan, span_cap;
+	struct KnownLinear {
+		InductionVar var;
+		int nwheel; /* when it was computed */
+	} **linear; /* [nval+1] results of linear_of; values can be reached in exponentially many ways */
 };
 
 /* Returns v as an induction variable of g->loop. Not ok: v is not linear, its step is unknown, or there is

@@ -11,15 +11,16 @@ mapped(void *map, Val *v)
 	return to ? to : v;
 }
 
-/* Is it a scalar derived from the launch's sizes only, equal in all blocks? */
+/* Is it a scalar derived from the launch's sizes only, equal in all blocks? of_launch[]: by Val.id, whether
+ * the result of an op before it is. */
 static bool
-is_of_launch(const Op *o)
+is_of_launch(const Op *o, const bool *of_launch)
 {
 	if (!op_is(o, F_PURE) || o->blk[0] || o->code == O_block_id || o->nout != 1 ||
 	    o->out[0]->type.space != S_scalar)
 		return false;
 	for (int i = 0; i < o->nin; i++)
-		if (o->in[i]->def && !is_of_launch(o->in[i]->def))
+		if (o->in[i]->def && !of_launch[o->in[i]->id])
 			return false;
 	return true;
 }
@@ -57,6 +58,7 @@ persist(Kernel *k)
 	Op *end = k->body->last, *loop, *next, *yield;
 	Val *in[3], *extent[3], **map = NEWN(k->unit->arena, Val *, k->nval + 1);
 	Type t = type_index();
+	bool *of_launch;
 
 	for (const Op *o = k->grid->first; o != k->grid->last; o = o->next)
 		map[o->out[0]->id] = op_clone(k->body, end, o, mapped, map)->out[0];
@@ -69,9 +71,12 @@ persist(Kernel *k)
 	loop->blk[0] = block_new(k, loop);
 	block_arg(loop->blk[0], t);
 	yield = op_new(loop->blk[0], NULL, O_yield, k->src, 0, NULL, 0, NULL);
+	of_launch = NEWN(k->unit->arena, bool, k->nval + 1);
 	for (Op *o = k->body->first; o != loop; o = next) {
 		next = o->next;
-		if (!is_of_launch(o))
+		if (is_of_launch(o, of_launch))
+			of_launch[o->out[0]->id] = true;
+		else
 			op_move_before(o, yield);
 	}
 	number_blocks(loop->blk[0], loop->blk[0]->arg[0], extent);

@@ -14,26 +14,29 @@
  * waited for all of its tile. `order` ensures that, and keeps the tensor cores with one group. */
 #include "hexc/pass/warp_specialize/warp_specialize.h"
 
-/* Is v available to both groups: do producers compute all that it depends on, outside of branches? */
-static bool
-is_available_to_consumers(const Roles *r, const Block *tile, const Val *v)
+/* Returns by Val.id what is not available to both groups: producers compute it, or something on which it
+ * depends, inside a branch or not at all. */
+static bool *
+own_values(const Roles *r, const Block *tile)
 {
-	const Op *o = v->def;
+	bool *own = NEWN(r->k->unit->arena, bool, r->k->nval + 1);
 
-	if (!o || o->parent != tile)
-		return true;
-	if (o->blk[0] || !r->need[v->id])
-		return false;
-	for (int i = 0; i < o->nin; i++)
-		if (!is_available_to_consumers(r, tile, o->in[i]))
-			return false;
-	return true;
+	for (const Op *o = tile->first; o; o = o->next)
+		for (int i = 0; i < o->nout; i++) {
+			bool is_own = o->blk[0] || !r->need[o->out[i]->id];
+
+			for (int j = 0; j < o->nin; j++)
+				is_own = is_own || own[o->in[j]->id];
+			own[o->out[i]->id] = is_own;
+		}
+	return own;
 }
 
 const char *
 pingpong_unsupported(const Roles *r)
 {
 	const Block *tile = r->k->body;
+	const bool *own = own_values(r, tile);
 
 	for (int i = 0; i < r->nfeed; i++) {
 		const Op *loop = r->feed[i].pipe.loop;
@@ -43,7 +46,7 @@ pingpong_unsupported(const Roles *r)
 			               ? "a pipeline loop is inside a branch or after a `return`"
 			               : "nested pipeline loops";
 		for (int j = 0; j < IN_for_init; j++)
-			if (!is_available_to_consumers(r, tile, loop->in[j]))
+			if (own[loop->in[j]->id])
 				return "a trip count is computed inside a branch";
 	}
 	return NULL;

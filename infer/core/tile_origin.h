@@ -1,0 +1,14 @@
+/* tile_origin.h - from which memory the elements of register tiles come. */
+#ifndef HEXC_TILE_ORIGIN_H
+#define HEXC_TILE_ORIGIN_H
+#include "infer/core/search_state.h"
+
+struct TileOrigin {
+	int bits;         /* of an element in memory, the least of all loads behind the tile; INT_MAX: none */
+	const Op *unpack; /* from whose tile it is computed elementwise; NULL: none */
+	int at[2];        /* its dims that are the unpacked tile's rows and columns */
+};
+
+/* Fills s->origin. */
+void find_origins(Solve *s);
+#endif
