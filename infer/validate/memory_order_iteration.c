@@ -67,13 +67,16 @@ order_ask(Order *w, const OrderState *s, const Op *o, bool first, bool *turn, bo
 	const OrderSum *count = order_bound(s, o->blk[0]->arg[0]), *early;
 	OrderSum at = count ? *count : order_value(w, s, for_lo(o)), end = order_value(w, s, for_hi(o));
 	OrderSum on = sum_between(0, 1);
-	Fact all = val_fact(w->k, o->blk[0]->arg[0]), to = val_fact(w->k, for_hi(o));
+	Fact all = val_fact(w->k, o->blk[0]->arg[0]), to = val_fact_at(w->k, o, for_hi(o));
 	const Known *h = order_known(w, o);
-	int64_t lo, hi, to_lo, to_hi, is, least = val_fact(w->k, for_step(o)).lo;
+	int64_t lo, hi, to_lo, to_hi, is, second, least = val_fact(w->k, for_step(o)).lo;
 
 	sum_range(w, &at, &lo, &hi);
 	sum_range(w, &end, &to_lo, &to_hi);
-	*turn = first || !never_less(w, h, for_lo(o), for_hi(o), least, LEAST_DEPTH);
+	to_lo = max64(to_lo, to.lo);
+	to_hi = min64(to_hi, to.hi);
+	*turn = first || (!never_less(w, h, for_lo(o), for_hi(o), least, LEAST_DEPTH) &&
+	                  (!add64(val_fact_at(w->k, o, for_lo(o)).lo, least, &second) || second < to_hi));
 	if (first || count)
 		*turn = *turn && lo < to_hi && (all.lo > all.hi || lo <= all.hi);
 	*none = to.lo != INT64_MAX;

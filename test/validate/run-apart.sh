@@ -24,6 +24,7 @@ for n in 16 40 64; do
 done
 try halves --arg 'X=randint(1,-8,8)' --arg S=32
 candidates="0 1" try outside --arg 'X=random(1)' --arg 'Y=random(2)' --arg m=20 --arg n=5
+try never --arg 'X=random(1)' --arg 'Z=random(2)' --arg 'W=randint(1,0,9)' --arg Y=zeros --arg O=zeros --arg A=1 --arg B=40 --arg R=33 --arg C=2 --arg S=8
 for candidate in 0 1 2 3; do
 	"$HEXC" --emit-ptx "$here/apart.hexc" --kernel rings --arch sm_90a --prove -W unjudged --candidate $candidate \
 		-o /dev/null >"$dir/said" 2>&1 && ! grep -q 'could not check' "$dir/said" ||
