@@ -265,8 +265,9 @@ convert_shared(Codegen *g, Op *o)
 void
 emit_convert_layout(Codegen *g, Op *o)
 {
+	const Layout *in = op_source(o)->type.layout, *out = o->out[0]->type.layout;
+	int64_t nreg = layout_cosize(out, AX_reg);
 	ConvertPlan *p;
-	Tile *t;
 
 	BUG_IF(g->a, !o->lowering);
 	if (o->lowering->kind == LW_shared) {
@@ -276,8 +277,8 @@ emit_convert_layout(Codegen *g, Op *o)
 	if (convert_exchange(g, o))
 		return;
 	p = NEW(g->a, ConvertPlan);
-	t = tile_lazy(g, o, pull_convert, p);
-	p->from = arena_alloc(g->a, sizeof *p->from * (size_t)t->nreg);
-	for (int r = 0; r < t->nreg; r++)
-		find_origin(g, op_source(o)->type.layout, t->l, r, &p->from[r]);
+	p->from = arena_alloc(g->a, sizeof *p->from * (size_t)nreg);
+	for (int r = 0; r < nreg; r++)
+		find_origin(g, in, out, r, &p->from[r]);
+	tile_lazy(g, o, pull_convert, p);
 }

@@ -65,16 +65,14 @@ convert_exchange(Codegen *g, Op *o)
 {
 	const Type *in = &op_source(o)->type, *out = &o->out[0]->type;
 	ExchangePlan *p = NEW(g->a, ExchangePlan);
-	Tile *t;
 
 	if (!exchange_find(in->layout, out->layout, dtype_per_word(out->dtype), &p->x))
 		return false;
-	t = tile_lazy(g, o, pull_exchange, p);
-	t->depth = p->x.n;
 	p->nword = tile_of(g, op_source(o))->nword;
 	p->word = lv_array(g, (p->x.n + 1) * p->nword);
 	p->upper = lv_array(g, p->x.n);
 	for (int i = 0; i < p->x.n; i++)
 		p->upper[i] = lane_mask(g, lanes_with(p->x.lane[i]));
+	tile_lazy(g, o, pull_exchange, p)->depth += p->x.n; /* pulls words at once if the chain is long */
 	return true;
 }

@@ -102,7 +102,8 @@ struct Codegen {
 LV *lv_array(Codegen *g, int n);
 Tile *tile_new(Codegen *g, Val *v);          /* words all NULL */
 Tile *tile_of(Codegen *g, const Val *v);     /* of a visited value */
-/* Registers `pull`, which computes words of o's result on demand. */
+/* Registers `pull`, which computes words of o's result on demand; at the end of a long chain at once, so that
+ * the plan must be complete. */
 Tile *tile_lazy(Codegen *g, Op *o, PullFn pull, void *plan);
 bool tile_has(const Tile *t, int w);     /* does the word exist, now or after a pull? */
 LV word_get(Codegen *g, Val *v, int w);

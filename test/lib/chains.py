@@ -57,6 +57,10 @@ PROGRAMS = {
     "operand e4m3": pipe("var x = f16(b);\nx <- SQUARE\ns += dot(a, x.T);\n", b="e4m3"),
     "product": pipe("var x = dot(a, b.T);\nx <- SQUARE\ns += dot(f16(x), b);\n"),
     "carried": pipe("s += dot(a, b.T);\ns <- SQUARE\n"),
+    # a conversion of layouts at the end of a long chain, which is emitted at once
+    "converted": ("X: f32[R, C], Y: out i32[32, 1]", "grid(1); let x: register = X[0 :+ 32, 0 :+ 64];\n"
+                  "let (_v, at) = topk(x, 3, 1);\n"
+                  "Y[:, :] = reduce_max(concat(1, at, iota(1, 32, 3)), 1);\n"),
     # missing elements
     "mask": ("A: f32[M, N], Y: out f32[16, 64]", "grid(1); var x: register = A[0 :+ 16, 0 :+ 64];\n"
              "let y: register = A[0 :+ 16, 64 :+ 64];\nx <- {0} = where({0} > y, y, {0}) * y + {0};\n"
