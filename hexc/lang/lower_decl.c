@@ -271,12 +271,6 @@ let_plain(Lower *l, const Stmt *s)
 		if (one.kind == VK_none || one.v->type.space == S_scalar)
 			return one;
 	}
-	if (v.kind == VK_view && s->is_var) {
-		diag_error(l->diag, s->value->src, "missing memory space of tile `%s`; write `%s: register "
-		                                   "= ...`",
-		           s->name, s->name);
-		return value_none();
-	}
 	if (v.kind == VK_view)
 		return lower_load(l, (Operand){ v, s->value });
 	return s->is_var && value_is_const(&v) ? var_number(l, s, v) : v;

@@ -275,6 +275,42 @@ kernel k(X: f32[M, N], Y: out f32[M, N], T: out f32[M], c: i32)
                             np.testing.assert_array_equal(got["Y"], want)
                             np.testing.assert_array_equal(got["T"], total)
 
+    def test_unspecified(self):
+        """A var that is a slice has the slice's values at that point, whatever memory the compiler chooses: a dot
+        reads it as it is and changed, and the tensor is written in between."""
+        source = """
+kernel k(A: inout f16[M, K], B: f16[K, 32], Y: out f32[M, 32], Z: out f32[M, 32])
+{
+    grid(ceil(M, 32));
+    let m = block.x * 32;
+    var s: register f32[32, 32] = 0, t: register f32[32, 32] = 0;
+    for k in 0..K step 32 {
+        var a = A[m :+ 32, k :+ 32], b = B[k :+ 32, :];
+        A[m :+ 32, k :+ 32] = fill(a, 0) + 1;
+        s += dot(a, b);
+        a = a * 2;
+        a[3, :] = a[3, :] + 1;
+        b[:, 0 :+ 16] = 0.5;
+        t += dot(a, b);
+    }
+    Y[m :+ 32, :] = s;
+    Z[m :+ 32, :] = t;
+}
+"""
+        for m, k in ((1, 1), (33, 40), (64, 96)):
+            a = RNG.integers(-4, 4, (m, k)).astype(np.float16)
+            b = RNG.integers(-4, 4, (k, 32)).astype(np.float16)
+            double, half = 2 * a, b.copy()
+            double[3::32] += 1
+            half[:, :16] = 0.5
+            arrays = {"A": a, "B": b, "Y": np.zeros((m, 32), np.float32), "Z": np.zeros((m, 32), np.float32)}
+            with tempfile.TemporaryDirectory() as folder:
+                for how, got in run(folder, source, arrays):
+                    with self.subTest(size=(m, k), how=how):
+                        np.testing.assert_array_equal(got["Y"], (a.astype(np.float32) @ b))
+                        np.testing.assert_array_equal(got["Z"], (double.astype(np.float32) @ half))
+                        np.testing.assert_array_equal(got["A"], a + 1)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv)
