@@ -3,7 +3,7 @@
 #include "infer/core/tile_origin.h"
 #include <limits.h>
 
-/* The origin of o's result, given that of an operand that it moves. */
+/* The origin of a transposed tile, given that of the tile. */
 static void
 transposed(const Op *o, struct TileOrigin *t)
 {

@@ -4,7 +4,7 @@
 #include "infer/core/search_state.h"
 
 struct TileOrigin {
-	int bits;         /* of an element in memory, the least of all loads behind the tile; INT_MAX: none */
+	int bits;         /* the fewest of an element in memory that it is computed from; INT_MAX: none */
 	const Op *unpack; /* from whose tile it is computed elementwise; NULL: none */
 	int at[2];        /* its dims that are the unpacked tile's rows and columns */
 };
