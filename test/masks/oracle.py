@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
+import pickle
 import re
+import resource
+import signal
 import sys
 import time
 import traceback
@@ -202,8 +206,26 @@ def features_of(text: str) -> set[str]:
     return found | {"base"}
 
 
+LIMIT = 300  # seconds of processor time for a program, which takes milliseconds: it ends what hangs
+
+
 def work(job: tuple[int, How]) -> Outcome:
-    return one(*job)
+    """The outcome of a seed, found by a process of its own: a crash of the library is an outcome as well."""
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT + 1))
+        with os.fdopen(theirs, "wb") as f:
+            pickle.dump(one(*job), f)
+        os._exit(0)
+    os.close(theirs)
+    with os.fdopen(ours, "rb") as f:
+        found = f.read()
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        why = f"the process ended by {signal.Signals(os.WTERMSIG(status)).name}"
+        return Outcome(job[0], "broken", why, tree.Text(tree.generate(job[0], job[1].features, job[1].most)).source())
+    return pickle.loads(found)
 
 
 def main() -> int:
