@@ -1,5 +1,5 @@
 """Programs with ragged sizes: lengths in tensors, windows past both ends, pages, segments, masks. PROGRAMS has
-(name, source, make); make(n, rng) returns (arrays, scalars, expected, rtol). Memory behind lengths is NaN. rtol 0: the
+(name, source, make, consts); make(n, rng) returns (arrays, scalars, expected, rtol). Memory behind lengths is NaN. rtol 0: the
 comparison is exact. Outputs start as 77 (or 0), so what a program must not write is compared too. Usage: ragged.py
 [NAME ...]; run by run-programs.sh."""
 
@@ -17,12 +17,18 @@ F, I, L = np.float32, np.int32, np.int64
 PROGRAMS = []
 
 
-def program(source):
+def program(source, **consts):
+    """A const of the source is the extent of an array, but not below the least one: name=(array, dim, least)."""
+
     def add(make):
-        PROGRAMS.append((make.__name__, source, make))
+        PROGRAMS.append((make.__name__, source, make, consts))
         return make
 
     return add
+
+
+X_ROW = ("X", 1, 1000)
+SORTED_MAX = 4096  # elements that `sort` takes
 
 
 def lengths(n, t=I):
@@ -91,17 +97,18 @@ def softmax_rows(n, rng):
 
 @program("""
 kernel layer_norm_rows(X: f32[B, N], L: i32[B], G: f32[N], Y: inout f32[B, N])
+    const ROW = 1000
 {
     grid(ceil(B, 2));
     let b = block.x * 2;
     for i in 0..2 {
         let len = L[b + i];
-        let x: register = X[b + i, 0 :+ 1000 below len];
+        let x: register = X[b + i, 0 :+ ROW below len];
         let d = x - mean(x, 0);
-        Y[b + i, 0 :+ 1000] = d * rsqrt(mean(d * d, 0) + 1) * G[0 :+ 1000];
+        Y[b + i, 0 :+ ROW] = d * rsqrt(mean(d * d, 0) + 1) * G[0 :+ ROW];
     }
 }
-""")
+""", ROW=X_ROW)
 def layer_norm_rows(n, rng):
     lens = lengths(n)[:3]  # an odd number of rows
     x, y, g = rows(rng, lens, n), full((3, n)), rng.integers(1, 5, n).astype(F)
@@ -442,15 +449,17 @@ def topk_rows(n, rng):
 
 @program("""
 kernel sort_rows(X: f32[B, N], L: i32[B], Y: inout f32[B, N], A: inout i32[B, N])
+    const ROW = 1000
 {
     grid(B);
     let b = block.x, len = L[b];
-    let x: register = X[b, 0 :+ 1000 below len];
-    Y[b, 0 :+ 1000] = sort(x, 0);
-    A[b, 0 :+ 1000] = argsort(x, 0);
+    let x: register = X[b, 0 :+ ROW below len];
+    Y[b, 0 :+ ROW] = sort(x, 0);
+    A[b, 0 :+ ROW] = argsort(x, 0);
 }
-""")
+""", ROW=X_ROW)
 def sort_rows(n, rng):
+    n = min(n, SORTED_MAX)
     lens = lengths(n)
     x, y, a = rows(rng, lens, n), full((4, n)), full((4, n), I)
     for b, m in enumerate(lens):
@@ -461,18 +470,20 @@ def sort_rows(n, rng):
 
 @program("""
 kernel median(X: f32[B, N], L: i32[B], Y: inout f32[B], Q: inout f32[B], q: f32)
+    const ROW = 1000
 {
     grid(B);
     let b = block.x, len = i64(L[b]);
-    let s: register = sort(X[b, 0 :+ 1000 below len], 0);
+    let s: register = sort(X[b, 0 :+ ROW below len], 0);
     if len > 0 {
         Y[b] = (s[(len - 1) / 2] + s[len / 2]) * 0.5;
         let at = q * f32(len - 1), low = i64(floor(at)), part = at - floor(at);
         Q[b] = s[low] * (1 - part) + s[min(low + 1, len - 1)] * part;
     }
 }
-""")
+""", ROW=X_ROW)
 def median(n, rng):
+    n = min(n, SORTED_MAX)
     lens = lengths(n)
     x, y, q = rows(rng, lens, n), full(4), full(4)
     for b, m in enumerate(lens):
@@ -484,17 +495,19 @@ def median(n, rng):
 
 @program("""
 kernel unique_count(X: i32[B, N], L: i32[B], U: inout i32[B], M: inout i32[B])
+    const ROW = 1000
 {
     grid(B);
     let b = block.x, len = L[b];
-    let s: register = sort(X[b, 0 :+ 1000 below len], 0), i = iota(0, 1000);
+    let s: register = sort(X[b, 0 :+ ROW below len], 0), i = iota(0, ROW);
     let new = i == 0 || s != shift(s, 0, 1);
     U[b :+ 1] = sum(i32(new), 0);
     // the longest run of equal ones: the distance to its first element
     M[b :+ 1] = reduce_max(i - cummax(where(new, i, 0), 0), 0) + 1;
 }
-""")
+""", ROW=X_ROW)
 def unique_count(n, rng):
+    n = min(n, SORTED_MAX)
     lens = lengths(n)
     x = rng.integers(-30, 31, (4, n)).astype(I)
     u = np.array([len(np.unique(x[b, :m])) for b, m in enumerate(lens)], I)
@@ -526,18 +539,20 @@ def rank(n, rng):
 
 @program("""
 kernel merge(A: f32[N], na: i32, C: f32[P], nc: i32, Y: inout f32[Q], W: inout i32[Q])
+    const ROW = 1000, PART = 501
 {
     grid(1);
-    let x = concat(0, A[0 :+ 1000 below na], C[0 :+ 501 below nc]);
-    Y[0 :+ 1501] = sort(x, 0);
-    W[0 :+ 1501] = argsort(x, 0);
+    let x = concat(0, A[0 :+ ROW below na], C[0 :+ PART below nc]);
+    Y[0 :+ ROW + PART] = sort(x, 0);
+    W[0 :+ ROW + PART] = argsort(x, 0);
 }
-""")
+""", ROW=("A", 0, 1000), PART=("C", 0, 501))
 def merge(n, rng):
+    n = min(n, SORTED_MAX * 2 // 3 - 1)
     na, nc = n - n // 4, (n + 1) // 2
     a, c = full(n, v=np.nan), full(nc + 1, v=np.nan)
     a[:na], c[:nc] = np.sort(rng.integers(-99, 100, na)), np.sort(rng.integers(-99, 100, nc))
-    both, place = np.concatenate([a[:na], c[:nc]]), np.concatenate([np.arange(na), 1000 + np.arange(nc)])
+    both, place = np.concatenate([a[:na], c[:nc]]), np.concatenate([np.arange(na), max(n, 1000) + np.arange(nc)])
     at = np.argsort(both, kind="stable")
     y, w = full(2 * n + 9), full(2 * n + 9, I)
     y[: na + nc], w[: na + nc] = both[at], place[at]
@@ -942,22 +957,23 @@ def groups(n, rng):
 @program("""
 // softmax with a sink: scores of a ragged row and one more element
 kernel sink(X: f32[B, N], L: i32[B], K: f32[B], Y: inout f32[B, N], Z: inout f32[B], S: inout f32[B], O: inout f32[B, P])
+    const ROW = 1000
 {
     grid(B);
     let b = block.x, len = L[b];
-    let x: register = X[b, 0 :+ 1000 below len], all = concat(0, K[b :+ 1], x);
+    let x: register = X[b, 0 :+ ROW below len], all = concat(0, K[b :+ 1], x);
     let e = exp2(all - reduce_max(all, 0));
     let p = e / sum(e, 0);
     Z[b :+ 1] = p[0 :+ 1];
-    Y[b, 0 :+ 1000] = p[1 :+ 1000];
+    Y[b, 0 :+ ROW] = p[1 :+ ROW];
     S[b :+ 1] = sum(all, 0);
-    O[b, 0 :+ 1001] = fill(all, -5);
+    O[b, 0 :+ ROW + 1] = fill(all, -5);
 }
-""")
+""", ROW=X_ROW)
 def sink(n, rng):
     lens = lengths(n)
     x, k = rows(rng, lens, n), rng.integers(-9, 10, 4).astype(F)
-    y, z, s, o = full((4, n)), full(4), full(4), full((4, min(n + 9, 1001)), v=-5)
+    y, z, s, o = full((4, n)), full(4), full(4), full((4, min(n + 9, max(n, 1000) + 1)), v=-5)
     for b, m in enumerate(lens):
         a = np.concatenate([k[b : b + 1], x[b, :m]]).astype(np.float64)
         e = np.exp2(a - a.max())
@@ -1556,11 +1572,13 @@ def compare(got, want, tolerance):
 
 
 def check(p, n):
-    _, source, make = p
+    _, source, make, consts = p
     arrays, scalars, want, tolerance = make(n, np.random.default_rng(n))
+    values = {name: max(arrays[array].shape[dim], least) for name, (array, dim, least) in consts.items()}
+    options = [f"-D{name}={value}" for name, value in values.items()]
     with tempfile.TemporaryDirectory() as folder:
         try:
-            for how, got in run(folder, source, arrays, scalars, HOW[:2] if QUICK else HOW):
+            for how, got in run(folder, source, arrays, scalars, HOW[:2] if QUICK else HOW, options):
                 if problem := compare(got, want, tolerance):
                     return f"n = {n}, {how}: {problem}"
         except AssertionError as e:
