@@ -143,6 +143,25 @@ class Bounds(unittest.TestCase):
                     with self.subTest(n=n, how=how):
                         np.testing.assert_array_equal(got["Y"], want)
 
+    def test_sorted_column(self):
+        """A dot over one element of k, which exists by a condition on k that is known by rows."""
+        source = """
+kernel k(X: f32[4, N], Z: f32[1, 1], Y: inout f32[4, 1], q: i64)
+{
+    grid(1);
+    let x: register = X[0 :+ 4, 0 :+ 64];
+    Y[:, :] = dot(sort(x[0 :+ 4 below q, 27 :+ 1], 1), Z[:, :]);
+}
+"""
+        for n, q in ((64, 3), (64, 9), (28, 2), (27, 4), (5, 0)):
+            x, z = np.arange(4 * n, dtype="f4").reshape(4, n), np.full((1, 1), 2, "f4")
+            want = np.full((4, 1), 7, "f4")
+            want[:q] = x[:q, 27:28] * 2 if n > 27 else 0
+            with tempfile.TemporaryDirectory() as folder:
+                for how, got in run(folder, source, {"X": x, "Z": z, "Y": np.full((4, 1), 7, "f4")}, {"q": q}):
+                    with self.subTest(n=n, q=q, how=how):
+                        np.testing.assert_array_equal(got["Y"], want)
+
     def test_against_numpy(self):
         for m, n, k, lo, hi in (
             (33, 40, 72, 3, 40), (1, 8, 64, 0, 0), (32, 64, 64, 0, 64), (7, 33, 70, 5, 200), (40, 32, 96, -4, 33),

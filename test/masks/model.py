@@ -28,7 +28,8 @@ mutant: str | None = None
 # Ways to read the law that should give the same result; a program for which they differ is ambiguous.
 #   "": conditions keep their names, true or not;
 #   "drop": a condition that is true everywhere is dropped at once;
-#   "joint": a dot judges its lines by pairs.
+#   "joint": a dot judges its lines by pairs;
+#   "times": an element that a dot misses by a condition on k and another dim counts as 0 times its partner (LANGUAGE.md).
 reading = ""
 seen: Counter[str] = Counter()
 
@@ -522,6 +523,22 @@ def user_scan(f: str, d: int, tiles: Sequence[Tile], i: int) -> Tile:
     )
 
 
+def tied_zeros(a: Tile, b: Tile) -> np.ndarray:
+    """0 for each pair of a dot, NaN where one misses its element by a condition on k and another dim, and the other's
+    is infinite or NaN."""
+    k = len(a.shape) - 1
+    sides = ((a, k), (b, k - 1))
+    alone = [there_of([c for c in t.conditions if c[1] == {d}], t.shape) for t, d in sides]
+    tied = [~there_of([c for c in t.conditions if d in c[1] and c[1] != {d}], t.shape) for t, d in sides]
+    wild = [t.there & ~np.isfinite(t.x.data) for t, _ in sides]
+
+    def both(of_a: np.ndarray, of_b: np.ndarray) -> np.ndarray:
+        return of_a[..., :, :, None] & of_b[..., None, :, :]
+
+    bad = (both(tied[0], wild[1]) | both(wild[0], tied[1])) & both(*alone)
+    return np.where(bad, np.nan, 0.0)
+
+
 def dot(a: Tile, b: Tile) -> Tile:
     """Deviation from ma.dot: pairs of which one is missing are left out whole (a NaN of the partner too), and of
     no pair the sum is 0. Matrices, or batches of them in dim 0."""
@@ -534,6 +551,8 @@ def dot(a: Tile, b: Tile) -> Tile:
     with np.errstate(all="ignore"):
         p = left[..., :, :, None].astype(np.float64) * right[..., None, :, :].astype(np.float64)
         p = np.where(pairs | turned("dot"), p, 0)
+        if reading == "times":
+            p += tied_zeros(a, b)
         finite = np.where(np.isfinite(p), np.abs(p), 0)
         if finite.sum(-2).max(initial=0) >= (2**24 if dtype.kind == "f" else 2**31 - 1):
             raise Inexact

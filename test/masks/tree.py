@@ -719,7 +719,7 @@ def judged(p: Program) -> tuple[dict[str, np.ndarray], bool]:
     model.reading = ""
     want = expected(p)
     same = True
-    for reading in ("drop", "joint") if any(n.op in ("dot", "pipe") for n in p.every()) else ("drop",):
+    for reading in ("drop", "joint", "times") if any(n.op in ("dot", "pipe") for n in p.every()) else ("drop",):
         model.reading = reading
         try:
             got = expected(p)

@@ -139,9 +139,11 @@ along_k(Op *o, const MaskCond *c, int k, int to)
 
 	r.coef[to] = c->coef[k];
 	memcpy(r.axis, c->axis, sizeof r.axis);
+	/* The other dims go, as the condition is the same along them. Of a tile without k, whose extent is
+	 * 1 then, one element is left. */
 	for (int i = c->tile ? c->tile->type.rank - 1 : -1; i >= 0; i--)
-		if (r.axis[i] != k && r.tile->type.rank > 1)
-			cond_slice_tile(o, &r, i, 0, 0);
+		if (r.axis[i] != k)
+			cond_slice_tile(o, &r, i, 0, r.tile->type.rank > 1 ? 0 : 1);
 	r.axis[0] = (int8_t)to;
 	return r;
 }
