@@ -1,6 +1,7 @@
 /* prefetch_fragments.c - emits the fragment prefetch of an MMA's first k step, one iteration early. `ahead`
  * loads the words of a load's tile that the step needs, and those loaded by the same instructions; `begun`
  * is the tile with these words already loaded. */
+#include "hexc/ir/ids.h"
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/emit.h"
 #include "ptxgen/memory/load.h"
@@ -11,8 +12,9 @@ typedef struct NeededElements {
 	const Val *tile;
 	bool *elem; /* by row-major index */
 	bool all;
-	bool **met; /* [nval+1] the elements of a value that need() has met, by row-major index; or NULL */
-	bool *other; /* [nval+1] values found not to be computed from the tile */
+	Ids ids;     /* of the loop; no other value is computed from the tile */
+	bool **met;  /* by ids_val: the elements of a value that need() has met, by row-major index; or NULL */
+	bool *other; /* by ids_val: values found not to be computed from the tile */
 } NeededElements;
 
 /* Is v computed from the tile? */
@@ -21,24 +23,28 @@ is_of_tile(const NeededElements *n, const Val *v)
 {
 	const Op *o = v->def;
 	bool yes = v == n->tile;
+	int64_t at = ids_val(&n->ids, v);
 
-	if (n->other[v->id])
+	if (at < 0 || n->other[at])
 		return false;
 	for (int i = 0; o && o->code != O_load && v->type.space == S_reg && i < o->nin && !yes; i++)
 		yes = is_of_tile(n, o->in[i]);
-	n->other[v->id] = !yes;
+	n->other[at] = !yes;
 	return yes;
 }
 
-/* Returns true at the first call for the element of v at c: it can be reached in exponentially many ways. */
+/* Returns true at the first call for the element of v at c, which can be reached in exponentially many ways;
+ * false for values from outside of the loop. */
 static bool
 is_new(NeededElements *n, const Val *v, const int64_t *c)
 {
-	bool *met = n->met[v->id];
-	int64_t e = row_major_index(v->type.rank, v->type.shape, c);
+	int64_t e = row_major_index(v->type.rank, v->type.shape, c), at = ids_val(&n->ids, v);
+	bool *met = at < 0 ? NULL : n->met[at];
 
+	if (at < 0)
+		return false;
 	if (!met)
-		met = n->met[v->id] = NEWN(n->g->a, bool, type_size(&v->type));
+		met = n->met[at] = NEWN(n->g->a, bool, type_size(&v->type));
 	if (met[e])
 		return false;
 	return met[e] = true;
@@ -128,9 +134,10 @@ first_words(Codegen *g, Op *dot, const Val *tile, int nword, bool *word)
 		   .tile = tile,
 		   .elem = NEWN(g->a, bool, type_size(&tile->type)),
 		   .all = tile->type.bit_order != 0 || read_in_front(tile, dot),
-		   .met = NEWN(g->a, bool *, g->k->nval + 1),
-		   .other = NEWN(g->a, bool, g->k->nval + 1) };
+		   .ids = ids_of(dot->parent) };
 
+	n.met = NEWN(g->a, bool *, n.ids.nval);
+	n.other = NEWN(g->a, bool, n.ids.nval);
 	for (int i = 0; i < 2; i++) {
 		const Val *v = dot->in[i];
 		int per = dtype_per_word(v->type.dtype);

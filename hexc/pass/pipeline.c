@@ -62,11 +62,11 @@ movable(const Pipe *p, const Val *v, const Val *tile)
 {
 	const Op *o = v->def;
 
-	if (v == p->body->arg[0] || v == tile || p->met[v->id] == p->walk)
+	if (v == p->body->arg[0] || v == tile || !block_inside(v->block, p->body))
 		return true;
-	p->met[v->id] = p->walk; /* the walk ends at the first value that is not movable */
-	if (!block_inside(v->block, p->body))
+	if (p->met[ids_val(&p->ids, v)] == p->walk)
 		return true;
+	p->met[ids_val(&p->ids, v)] = p->walk; /* the walk ends at the first value that is not movable */
 	if (!o || o->parent != p->body)
 		return false;
 	if (o->code == O_load) {
@@ -192,7 +192,8 @@ pipe_open(Pipe *p, Kernel *k, Op *loop)
 	p->loop = loop;
 	p->body = loop->blk[0];
 	p->stages = IMM(loop, stages) < 1 ? 1 : IMM(loop, stages);
-	p->met = NEWN(a, uint32_t, k->nval + 1);
+	p->ids = ids_of(p->body);
+	p->met = NEWN(a, uint32_t, p->ids.nval);
 	for (Op *o = p->body->first; o; o = o->next) {
 		if (o->code == O_alloc && fill_ok(p, o)) {
 			StageBuffers r = { o, NULL, NULL };

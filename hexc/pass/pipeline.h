@@ -1,6 +1,7 @@
 /* pipeline.h - declares the state and steps that the files of passes pipeline and warp_specialize share. */
 #ifndef HEXC_PIPELINE_H
 #define HEXC_PIPELINE_H
+#include "hexc/ir/ids.h"
 #include "hexc/ir/ir.h"
 
 /* A tile that gets one buffer per stage. */
@@ -28,7 +29,8 @@ typedef struct Pipe {
 	Prefetch *prefetch;
 	int nprefetch, prefetch_cap;
 	Val *slot, *fill; /* in the body: index of the buffer to read, and of the one to fill */
-	uint32_t *met, walk; /* [nval+1] the last walk of can_move that met the value; their number */
+	Ids ids;             /* of the body */
+	uint32_t *met, walk; /* by ids_val: the last walk of can_move that met the value; their number */
 } Pipe;
 
 typedef struct ValueMap {

@@ -137,20 +137,22 @@ static InductionVar
 linear_once(Codegen *g, Val *v)
 {
 	Loop *l = g->loop;
-	struct KnownLinear *known;
+	struct KnownLinear **known;
 	InductionVar x;
 
-	if (!l->linear)
-		l->linear = NEWN(g->a, struct KnownLinear *, g->k->nval + 1);
-	known = l->linear[v->id];
-	if (known && known->nwheel == l->nwheel)
-		return known->var;
+	if (!l->linear) {
+		l->ids = ids_of(l->op->blk[0]);
+		l->linear = NEWN(g->a, struct KnownLinear *, l->ids.nval);
+	}
+	known = &l->linear[ids_val(&l->ids, v)];
+	if (*known && (*known)->nwheel == l->nwheel)
+		return (*known)->var;
 	x = wheels_linear(g, v);
 	if (!x.ok)
 		x = linear_op(g, v->def);
-	if (!known)
-		known = l->linear[v->id] = NEW(g->a, struct KnownLinear);
-	*known = (struct KnownLinear){ x, l->nwheel };
+	if (!*known)
+		*known = NEW(g->a, struct KnownLinear);
+	**known = (struct KnownLinear){ x, l->nwheel };
 	return x;
 }
 

@@ -2,6 +2,7 @@
  * it, and their increments. */
 #ifndef HEXC_INDUCTION_H
 #define HEXC_INDUCTION_H
+#include "hexc/ir/ids.h"
 #include "ptxgen/base/codegen.h"
 
 /* Maximum per loop. */
@@ -43,7 +44,8 @@ struct Loop {
 	struct KnownLinear {
 		InductionVar var;
 		int nwheel; /* when it was computed */
-	} **linear; /* [nval+1] results of linear_of; values can be reached in exponentially many ways */
+	} **linear; /* by ids_val: results of linear_of, each computed once */
+	Ids ids;    /* of the body, once there is `linear` */
 };
 
 /* Returns v as an induction variable of g->loop. Not ok: v is not linear, its step is unknown, or there is
