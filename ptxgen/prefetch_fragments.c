@@ -13,7 +13,7 @@ typedef struct NeededElements {
 	bool *elem; /* by row-major index */
 	bool all;
 	Ids ids;     /* of the loop: other values do not come from the tile */
-	bool **met;  /* by ids_val: the elements of a value that need() has met, by row-major index; or NULL */
+	bool **met;  /* by ids_val: the elements that need() has met, by row-major index; or NULL */
 	bool *other; /* by ids_val: values found not to be computed from the tile */
 } NeededElements;
 
