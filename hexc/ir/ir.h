@@ -643,7 +643,7 @@ bool val_same(const Val *x, const Val *y, int depth);
  * equal. */
 bool val_same_way(const Val *a, const Val *b);
 /* The values that a chain of `and`, or of `or`, joins, each once, in order; the first JOINED_MAX of them. */
-enum { JOINED_MAX = 16 };
+enum { JOINED_MAX = 64 };
 typedef struct Joined {
 	const Val *part[JOINED_MAX];
 	int n;

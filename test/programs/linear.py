@@ -16,9 +16,9 @@ from judged import QUICK, judge  # noqa: E402
 
 Program = namedtuple("Program", "name source make")
 PROGRAMS = []
-SIZE = {1: 7, 7: 13, 33: 16, 200: 11}  # the size of the matrices of a batch of n
-HALF = {1: 3, 7: 7, 33: 8, 200: 5}  # likewise, for tiles of 8
-WIDE = {1: 7, 7: 29, 33: 32, 200: 13}  # likewise, for tiles of 32
+SIZE = {1: 7, 7: 13, 33: 16, 200: 11, 1000: 9, 2880: 16, 4304: 5}  # the size of the matrices of a batch of n
+HALF = {1: 3, 7: 7, 33: 8, 200: 5, 1000: 6, 2880: 8, 4304: 4}  # likewise, for tiles of 8
+WIDE = {1: 7, 7: 29, 33: 32, 200: 13, 1000: 21, 2880: 9, 4304: 17}  # likewise, for tiles of 32
 GOOD = (2e-4, 2e-5, "f32; diagonally dominant matrices, condition below 20, so about 20 n u with n up to 32")
 GOOD64 = (1e-11, 1e-12, "f64; diagonally dominant matrices, condition below 20")
 
@@ -884,4 +884,4 @@ def iteration_f64(n, rng):
 
 
 if __name__ == "__main__":
-    sys.exit(judge(PROGRAMS, sys.argv[1:], check, (1, 7, 33, 200), (1, 7)) != 0)
+    sys.exit(judge(PROGRAMS, sys.argv[1:], check, (1, 7, 33, 200), (1, 7), (1000, 2880, 4304)) != 0)
