@@ -111,6 +111,31 @@ TEST(counters)
 	ck_assert(c.mult == 1 && c.lo == 1 && c.hi == (1LL << 40) - 1);
 }
 
+/* 30 conditions joined by `and`, the chain joined with itself, and a 31st: each once, in order. A version of
+ * a kernel may ask for 24. */
+TEST(joined_conditions)
+{
+	enum { N = 30 };
+	Text t = { .arena = u->arena };
+	Kernel *k;
+	Joined all;
+
+	for (int i = 0; i <= N; i++)
+		text_printf(&t, "%%%d = const value %d : i64 %%%d = lt %%3, %%%d : bool\n", 20 + i, i,
+		            60 + i, 20 + i);
+	text_printf(&t, "%%201 = and %%60, %%61 : bool\n");
+	for (int i = 2; i < N; i++)
+		text_printf(&t, "%%%d = and %%%d, %%%d : bool\n", 200 + i, 199 + i, 60 + i);
+	text_printf(&t, "%%130 = and %%%d, %%%d : bool\n", 199 + N, 199 + N);
+	text_printf(&t, "%%131 = and %%130, %%%d : bool\n", 60 + N);
+	k = ir_read(u, ir_wrap(u, t.s));
+	all = val_joined(ir_val(k, 131), O_and);
+	ck_assert_int_eq(all.n, N + 1);
+	for (int i = 0; i <= N; i++)
+		ck_assert_int_eq(all.part[i]->id, 60 + i);
+	ck_assert_int_eq(val_joined(ir_val(k, 131), O_or).n, 1);
+}
+
 /* ---- views --------------------------------------------------------------------------------------- */
 
 /* Lines define %90, a view; `in` says dim by dim of the operand whether it is proved inside. */
