@@ -132,13 +132,13 @@ def failure(job):
     """Returns what went wrong, None if the program compiles."""
     name, path, arch = job
     done = subprocess.run([os.environ["HEXC"], "--emit-ptx", path, "--arch", arch, "--prove"], capture_output=True,
-                          text=True, check=False,
-                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT)))
+                          text=True, check=False)
     if done.returncode == 0:
         return None
     return f"{name}, {arch}: exit status {done.returncode}\n{done.stderr[:400]}"
 
 
+resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))  # of each process on its own; children inherit it
 with tempfile.TemporaryDirectory() as folder:
     jobs = []
     for number, (name, text) in enumerate(sources()):

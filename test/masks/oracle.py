@@ -214,10 +214,14 @@ def work(job: tuple[int, How]) -> Outcome:
     ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:
-        resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT + 1))
-        with os.fdopen(theirs, "wb") as f:
-            pickle.dump(one(*job), f)
-        os._exit(0)
+        try:
+            resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT + 1))
+            with os.fdopen(theirs, "wb") as f:
+                pickle.dump(one(*job), f)
+        except BaseException:  # noqa: BLE001
+            traceback.print_exc()
+        finally:
+            os._exit(0)  # the rest is the parent's
     os.close(theirs)
     with os.fdopen(ours, "rb") as f:
         found = f.read()
