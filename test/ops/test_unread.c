@@ -340,6 +340,68 @@ ordered(Case *c, bool spoil)
 	case_out(c, "C", "f16", M, N, 0);
 }
 
+/* Groups that no input is of, behind a whole number of inputs and a rest. */
+static void
+gathered(Case *c, bool spoil)
+{
+	enum { M = 5, N = 72, K = 200, GROUPS = 7 };
+	Buf *s, *z, *at;
+
+	case_in(c, "A", "f16", -1, 1, M, K, 0);
+	case_in(c, "W", "u4", 0, 15, N, K, 0);
+	at = case_in(c, "I", "i32", 0, 0, K, 0);
+	s = case_in(c, "S", "f16", 0, 0.1, GROUPS, N, 0);
+	z = case_in(c, "Z", "f16", 0, 15, GROUPS, N, 0);
+	for (int k = 0; k < K; k++)
+		buf_set(at, k, 1 + k * 7 % 3);
+	for (int i = 0; i < 2; i++) {
+		unread(i ? z : s, spoil, N, 0, 1);
+		unread(i ? z : s, spoil, N, 4, 3);
+	}
+	case_out(c, "C", "f16", M, N, 0);
+}
+
+/* Columns of A that no input is: every other one. */
+static void
+act_order(Case *c, bool spoil)
+{
+	enum { M = 17, N = 64, K = 256 };
+	Buf *a = case_in(c, "A", "f16", -1, 1, M, K, 0), *perm = case_in(c, "PERM", "i32", 0, 0, K, 0);
+
+	case_in(c, "W", "u4", 0, 15, N, K, 0);
+	case_in(c, "S", "f16", 0, 0.1, K / 128, N, 0);
+	for (int k = 0; k < K; k++)
+		buf_set(perm, k, k / 2 * 2);
+	for (int i = 1; i < M * K; i += 2)
+		unread(a, spoil, 1, i, 1);
+	case_out(c, "C", "f16", M, N, 0);
+}
+
+/* What is between the tensors of a list, and in those without elements. */
+static void
+list(Case *c, bool spoil)
+{
+	static const int start[] = { 0, 3, 300, 300, 301 }, length[] = { 17, 2100, 0, 8, 1 };
+	enum { LISTS = 5, ALL = 2448, UNIT = 8 };
+	Buf *from = case_in(c, "START", "i64", 0, 1, LISTS, 0);
+	Buf *many = case_in(c, "LENGTH", "i64", 0, 1, LISTS, 0);
+	Buf *x = case_in(c, "X", "f32", -1, 1, ALL, 0), *y = case_inout(c, "Y", "f32", -1, 1, ALL, 0);
+	bool there[ALL] = { false };
+
+	for (int l = 0; l < LISTS; l++) {
+		buf_set(from, l, start[l]);
+		buf_set(many, l, length[l]);
+		for (int i = 0; i < length[l]; i++)
+			there[start[l] * UNIT + i] = true;
+	}
+	for (int i = 0; i < ALL; i++) {
+		unread(x, spoil && !there[i], 1, i, 1);
+		if (there[i])
+			y->allow[i] = 0;
+	}
+	case_num(c, "longest", 2100);
+}
+
 /* Sequences of T steps, of which 0 .. len - 1 count. */
 enum { SEQUENCES = 3, T = 53 };
 static const int len[SEQUENCES] = { 21, 53, 37 };
@@ -433,6 +495,11 @@ static const Row row[] = {
 	{ .name = "rotary", .make = rotary },
 	{ .name = "cross_entropy", .make = loss, .set = { "IN=f32" } },
 	{ .name = "cross_entropy_grad", .make = loss_grad, .set = { "IN=f32" } },
+	{ .name = "linear_gather",
+	  .make = gathered,
+	  .set = { "index=i32", "scale=f16", "zero=f16" } },
+	{ .name = "map_list", .make = list, .set = { "IN=f32", "value=x * 2" } },
+	{ .name = "gemm_act_order", .make = act_order, .example = true },
 	{ .name = "grouped_gemm", .make = groups, .example = true },
 	{ .name = "grouped_gemm", .make = neighbours, .example = true },
 	{ .name = "moe", .make = moe_example, .example = true },

@@ -27,7 +27,8 @@
  *     reductions         those that do not name the dim, and lines that have an element (mask_reductions.c);
  *                        the operand is masked with the identity (mask_products.c)
  *     dots               likewise for k; the operands are masked with zeros (mask_products.c)
- *     inside, fill, ..   the op is replaced by code computed from the operand's bounds (mask_inside.c)
+ *     inside, fill, ..   the op is replaced by code computed from the operand's bounds (mask_inside.c); fill
+ *                        leaves out those past which nothing sees an element (mask_unseen.c)
  *     loops, branches    loops carry the ends of conditions, branches choose them (mask_carried.c)
  *     stores             leave out missing elements (mask_stores.c)
  *     loads, copies      the bounds of the memory that they read (mask_memory.c, mask_copies.c)
@@ -220,6 +221,38 @@ edge_of_single(Bounds *b, Op *o, const Op *view, const Param *p, TileBounds *e)
 	}
 }
 
+void
+range_of_memory(Bounds *b, Op *o, Val *v, int d, TileBounds *e)
+{
+	const Param *p = val_param(b->k, view_root(v));
+	Val *start, *size, *from, *below;
+	int64_t step;
+	int rd;
+
+	if (!v->def || v->def->code != O_view || view_is_gathered(v->def, d))
+		return;
+	if (!view_operand_in_tensor(b->k, v->def, view_operand_dim(v->def, d))) {
+		start = start_of(v, d, o, &rd, &step);
+		size = p->size[rd];
+		if (size && start)
+			size = ir_bin(o->parent, o, O_sub, size, start);
+		e->at[d] = mask_shares(o, size, step);
+		e->from[d] = first_of(b, o, start, step);
+	}
+	from = own_bound(b, o, v, d, true, v->type.shape[d]);
+	below = own_bound(b, o, v, d, false, v->type.shape[d]);
+	if (below && e->at[d] && bound_at_most(o, e->at[d], below))
+		below = NULL;
+	if (from && e->from[d] && bound_at_most(o, from, e->from[d]))
+		from = NULL;
+	if (!from && !below)
+		return;
+	e->at[d] = bound_tighter(o, O_min, e->at[d], below);
+	e->from[d] = bound_tighter(o, O_max, e->from[d], from);
+	e->zero &= ~(1u << d); /* accesses read what is there */
+	e->finite &= ~(1u << d);
+}
+
 TileBounds
 edges_of_memory(Bounds *b, Op *o, Val *v)
 {
@@ -229,34 +262,8 @@ edges_of_memory(Bounds *b, Op *o, Val *v)
 
 	if (!p)
 		return bounds_of_shared(b, o, v);
-	for (int d = 0; v->def && d < v->type.rank; d++) {
-		Val *start, *size, *from, *below;
-		int64_t step;
-		int rd;
-
-		if (v->def->code != O_view || view_is_gathered(v->def, d))
-			continue;
-		if (!view_operand_in_tensor(b->k, v->def, view_operand_dim(v->def, d))) {
-			start = start_of(v, d, o, &rd, &step);
-			size = p->size[rd];
-			if (size && start)
-				size = ir_bin(o->parent, o, O_sub, size, start);
-			e.at[d] = mask_shares(o, size, step);
-			e.from[d] = first_of(b, o, start, step);
-		}
-		from = own_bound(b, o, v, d, true, v->type.shape[d]);
-		below = own_bound(b, o, v, d, false, v->type.shape[d]);
-		if (below && e.at[d] && bound_at_most(o, e.at[d], below))
-			below = NULL;
-		if (from && e.from[d] && bound_at_most(o, from, e.from[d]))
-			from = NULL;
-		if (!from && !below)
-			continue;
-		e.at[d] = bound_tighter(o, O_min, e.at[d], below);
-		e.from[d] = bound_tighter(o, O_max, e.from[d], from);
-		e.zero &= ~(1u << d); /* accesses read what is there */
-		e.finite &= ~(1u << d);
-	}
+	for (int d = 0; v->def && d < v->type.rank; d++)
+		range_of_memory(b, o, v, d, &e);
 	if (v->def && v->def->code == O_view && view_gather_dim(v->def) >= 0)
 		edge_of_indices(b, o, v->def, &e);
 	if (v->def && view_source(v->def) == root)
@@ -464,6 +471,7 @@ run(Bounds *b, Kernel *k)
 	b->changed = b->grew = false;
 	b->tiles = kernel_has(k, O_alloc);
 	grow(b, k->nval);
+	b->uses = kernel_has(k, O_fill) ? tile_uses(k) : NULL;
 	facts_keep(k);
 	bounds_block(b, k->body);
 	forget_bounds(b);

@@ -108,6 +108,7 @@ typedef struct Bounds {
 	uint32_t n;      /* entries of both; values created later have none unless set */
 	SharedTile *shared; /* by value id of a shared tile */
 	uint32_t nshared;
+	struct TileUses *uses; /* NULL: nothing asks for them */
 	bool tiles;      /* there are shared tiles */
 	Instead *undo;
 	int nundo, undo_cap;
@@ -129,6 +130,8 @@ bool bounds_known(const TileBounds *e); /* has e a condition? */
 void edge_set(Bounds *b, const Val *v, const TileBounds *e); /* e may have none */
 /* Returns the bounds of what op o reads from memory value v. */
 TileBounds edges_of_memory(Bounds *b, Op *o, Val *v);
+/* Sets the end and the front along dim d in e, the bounds of what op o reads from v, a view of a tensor. */
+void range_of_memory(Bounds *b, Op *o, Val *v, int d, TileBounds *e);
 /* Is v a view of a tensor with bounds of its own, or a view of one? */
 bool memory_is_bounded(const Val *v);
 /* Adds to e, the bounds of a gathered view, the conditions of its index tiles. */
@@ -253,6 +256,13 @@ void bounds_forget_values(TileBounds *e);
 TileBounds bounds_along(const TileBounds *e, int d);
 /* Returns a tile of type t with x in each element. */
 Val *mask_value(Op *o, int64_t x, Type t);
+
+/* mask_unseen.c */
+/* Returns the uses of all values as they are now. */
+struct TileUses *tile_uses(const Kernel *k);
+/* Removes from e, the bounds of x before they were filled, the ends and fronts past which no use of x sees an
+ * element. */
+void drop_unseen(Bounds *b, const Val *x, TileBounds *e);
 
 /* mask_elementwise.c: returns what is known of those elements of a tile of type t with bounds `own` that do
  * not satisfy c. */

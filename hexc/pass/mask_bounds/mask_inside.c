@@ -56,6 +56,7 @@ edge_fill(Bounds *b, Op *o)
 
 	if (IMM(o, ahead))
 		e = bounds_ahead(&e, (int)IMM(o, ahead) - 1);
+	drop_unseen(b, o->out[0], &e);
 	x = mask_all(b, o, op_source(o), &e, flt ? o->fimm : 0, flt ? 0 : IMM(o, fill));
 	if (x == op_source(o)) /* the same elements, without bounds */
 		x = op_new(o->parent, o, O_unmask, o->src, 1, &x, 1, &x->type)->out[0];
