@@ -336,7 +336,9 @@ typedef struct hexc_kernel_info {
 	 * group_dim[1] be two of 0 .. 2 for x, y, z. The device's block has index block[b] * grid[a] +
 	 * block[a]. The program's blocks are indexed by raster groups of `group` rows along a (the last
 	 * group has the remaining rows, fewer than twice as many), in each group along a first, then along
-	 * b. (Grids of 2^32 or more blocks in these dimensions keep the device's order.) */
+	 * b. (Grids of 2^32 or more blocks in these dimensions keep the device's order.) With a = 3 or 4 a
+	 * row is instead one of the blocks with the same index along b, in the device's order; with 4, b runs
+	 * from its last index to its first. So blocks with the most work start first. */
 	uint32_t group;         /* 0: the program's block is the device's */
 	uint32_t group_dim[2];
 	uint32_t nmap;          /* number of tensor maps, which follow the parameters: hexc_tensor_map() */

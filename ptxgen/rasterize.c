@@ -10,8 +10,8 @@ read_dim(Codegen *g, const char *what, int dim)
 	return read_sreg(g, arena_printf(g->a, "%s.%c", what, "xyz"[dim]));
 }
 
-/* Is there more than one group, and do 32 bits suffice for the block index? Otherwise the order is
- * unchanged. */
+/* Is there more than one group of rows of `fast`, and do 32 bits suffice for the block index? Otherwise the
+ * order is unchanged. */
 static LV
 has_groups(Codegen *g, LLVMBuilderRef b, LV fast, LV slow)
 {
@@ -23,11 +23,11 @@ has_groups(Codegen *g, LLVMBuilderRef b, LV fast, LV slow)
 	return LLVMBuildAnd(b, several, numbered, "");
 }
 
-/* Computes the position of the block with this index in grouped order. */
+/* Computes the position of the block with this index in groups of so many rows of `fast`. */
 static void
-grouped(Codegen *g, LLVMBuilderRef b, LV number, LV fast, LV slow, LV at[2])
+grouped(Codegen *g, LLVMBuilderRef b, LV number, LV rows, LV fast, LV slow, LV at[2])
 {
-	LV rows = const_i32(g, g->k->order.group), size = LLVMBuildMul(b, rows, slow, "");
+	LV size = LLVMBuildMul(b, rows, slow, "");
 	LV last = LLVMBuildSub(b, LLVMBuildUDiv(b, fast, rows, ""), const_i32(g, 1), "");
 	LV group = LLVMBuildUDiv(b, number, size, ""), before;
 	LV whole = LLVMBuildICmp(b, LLVMIntULT, group, last, "");
@@ -55,7 +55,7 @@ order_blocks(Codegen *g, LV block[3])
 	LLVMBuildCondBr(g->pre, has_groups(g, g->pre, fast, slow), from[1], join);
 	LLVMPositionBuilderAtEnd(g->pre, from[1]);
 	number = LLVMBuildAdd(g->pre, LLVMBuildMul(g->pre, plain[1], fast, ""), plain[0], "");
-	grouped(g, g->pre, number, fast, slow, at);
+	grouped(g, g->pre, number, const_i32(g, o->group), fast, slow, at);
 	LLVMBuildBr(g->pre, join);
 	LLVMPositionBuilderAtEnd(g->pre, join);
 	for (int i = 0; i < 2; i++) {
@@ -68,6 +68,31 @@ order_blocks(Codegen *g, LV block[3])
 	block[o->slow] = phi[1];
 }
 
+/* The same for rows of all dimensions other than `slow`. */
+static void
+order_others(Codegen *g, LLVMBuilderRef b, const LV extent[3], LV block[3])
+{
+	int slow = g->k->order.slow, low = slow == 0, high = slow == 2 ? 1 : 2;
+	LV rows = const_i32(g, g->k->order.group), others, all, number, fits, at[2], to[3];
+
+	others = LLVMBuildMul(b, LLVMBuildZExt(b, extent[low], g->i64, ""),
+	                      LLVMBuildZExt(b, extent[high], g->i64, ""), "");
+	all = LLVMBuildMul(b, others, LLVMBuildZExt(b, extent[slow], g->i64, ""), "");
+	fits = LLVMBuildICmp(b, LLVMIntULE, all, LLVMConstInt(g->i64, UINT32_MAX, 0), "");
+	others = LLVMBuildTrunc(b, others, g->i32, "");
+	number = LLVMBuildAdd(b, LLVMBuildMul(b, block[2], extent[1], ""), block[1], "");
+	number = LLVMBuildAdd(b, LLVMBuildMul(b, number, extent[0], ""), block[0], "");
+	rows = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntULT, others, rows, ""), others, rows, "");
+	grouped(g, b, number, rows, others, extent[slow], at);
+	to[slow] = at[1];
+	if (g->k->order.fast == GRID_OTHERS_DOWN)
+		to[slow] = LLVMBuildSub(b, LLVMBuildSub(b, extent[slow], const_i32(g, 1), ""), at[1], "");
+	to[high] = LLVMBuildUDiv(b, at[0], extent[low], "");
+	to[low] = LLVMBuildSub(b, at[0], LLVMBuildMul(b, to[high], extent[low], ""), "");
+	for (int d = 0; d < 3; d++)
+		block[d] = LLVMBuildSelect(b, fits, to[d], block[d], "");
+}
+
 void
 block_numbers(Codegen *g)
 {
@@ -75,8 +100,13 @@ block_numbers(Codegen *g)
 		return;
 	for (int d = 0; d < 3; d++)
 		g->block[d] = read_dim(g, "ctaid", d);
-	if (g->k->order.group)
+	if (g->k->order.group && g->k->order.fast >= GRID_OTHERS) {
+		LV extent[3] = { read_dim(g, "nctaid", 0), read_dim(g, "nctaid", 1), read_dim(g, "nctaid", 2) };
+
+		order_others(g, g->pre, extent, g->block);
+	} else if (g->k->order.group) {
 		order_blocks(g, g->block);
+	}
 }
 
 /* The same for clusters, if a persistent kernel takes the grid's blocks by full clusters. */
@@ -92,10 +122,14 @@ cluster_of_number(Codegen *g, LV number, const LV extent[3], LV block[3])
 	}
 	if (!o->group)
 		return;
+	if (o->fast >= GRID_OTHERS) {
+		order_others(g, g->b, extent, block);
+		return;
+	}
 	number = LLVMBuildMul(g->b, block[o->slow], extent[o->fast], "");
 	number = LLVMBuildAdd(g->b, number, block[o->fast], "");
 	several = has_groups(g, g->b, extent[o->fast], extent[o->slow]);
-	grouped(g, g->b, number, extent[o->fast], extent[o->slow], at);
+	grouped(g, g->b, number, const_i32(g, o->group), extent[o->fast], extent[o->slow], at);
 	block[o->fast] = LLVMBuildSelect(g->b, several, at[0], block[o->fast], "");
 	block[o->slow] = LLVMBuildSelect(g->b, several, at[1], block[o->slow], "");
 }

@@ -353,12 +353,15 @@ typedef struct SpaceChoice {
 /* Raster order of blocks. The hardware starts blocks along x, then y, then z. With `group` > 0, block indices
  * along grid dimensions `fast` and `slow` are remapped (GROUP_M swizzle). A group of `group` rows of `fast`
  * runs for all indices of `slow` before the next group starts. The last group takes the remaining rows, fewer
- * than 2 * group. Ops `block_id` yield the remapped index; the grid does not change. */
+ * than 2 * group. Ops `block_id` yield the remapped index; the grid does not change.
+ *
+ * With GRID_OTHERS for `fast`, a row is one of the blocks with the same index of `slow`, which are counted in
+ * the hardware's order; with GRID_OTHERS_DOWN, `slow` also runs from its last index to its first. */
 typedef struct GridOrder {
 	int64_t group; /* rows per group; 0: hardware order */
-	int fast, slow; /* grid dimensions, fast < slow */
+	int fast, slow; /* grid dimensions, fast < slow; fast may also be one of the following */
 } GridOrder;
-enum { GROUP_MOST = 1024 };
+enum { GROUP_MOST = 1024, GRID_OTHERS = 3, GRID_OTHERS_DOWN };
 
 enum { MAP_RANK_MAX = 5 };
 

@@ -286,7 +286,7 @@ wire_shape(Wire *w, ModKernel *k, int version)
 		wire_int(w, &k->cluster[d], 1, 16);
 	wire_i64(w, &k->smem, 0, INT32_MAX);
 	wire_i64(w, &k->order.group, 0, GROUP_MOST);
-	wire_int(w, &k->order.fast, 0, 2);
+	wire_int(w, &k->order.fast, 0, GRID_OTHERS_DOWN);
 	wire_int(w, &k->order.slow, 0, 2);
 	wire_bool(w, &k->persistent);
 	wire_bool(w, &k->pdl);

@@ -81,6 +81,46 @@ wants none "$dir/moved.hexc"
 sed 's/+ block.x + block.y/+ block.y/' "$dir/moved.hexc" >"$dir/own.hexc"
 wants '8 of 0 1' "$dir/own.hexc"
 
+# Blocks with the most work first: 4 to 7 of the wave's blocks are of one group. "3" stands for ascending, "4" for
+# descending indices.
+wants '16 of 4 0' examples/attention.hexc -D CAUSAL=1
+wants '32 of 4 0' examples/attention.hexc -D CAUSAL=1 --arch sm_90a
+cat >"$dir/work.hexc" <<'END2'
+kernel k(A: f32[N, 16], L: i32[H], STEP: i32[H], C: out f32[H, M, 16])
+{
+    grid(H, M);
+    let h = block.x, m = block.y, len = i64(L[h]);
+    var acc: register f32[16] = 0;
+    for k in BOUNDS { acc += sum(A[k :+ 32, :], 0)[0, :]; }
+    C[h, m, :] = acc;
+}
+END2
+work() { # GROUP BOUNDS: of a loop
+	sed "s/BOUNDS/$2/" "$dir/work.hexc" >"$dir/bounds.hexc"
+	wants "$1" "$dir/bounds.hexc"
+}
+work '16 of 4 1' '0..min(N, m * 32 + 32) step 32'
+work '16 of 3 1' 'm * 32..N step 32'
+work '16 of 4 1' '(M - m) * 32..N step 32'
+work '16 of 3 1' '0..N - m * 2 step 32'
+work '16 of 4 1' '0..min(len, m * 32 + 32) step 32' # other dimensions may do as they like
+work '16 of 4 1' '0..max(m - 3, 0) \/ 2 * 64 step 32'
+work none '0..min(N, len) step 32'
+work none 'max(0, m * 32 - 64)..m * 32 + 64 step 32' # a window: the same for all
+work none 'm * 32..N step 32 * M' # dealt out
+work none '0..m % 7 * 32 step 32'
+work none '0..(m + h) * 32 step 32'
+sed 's/BOUNDS/0..m * 32 step 32/; s/const/&/; s/^{/    const BLOCK_GROUP = 0\n{/' "$dir/work.hexc" >"$dir/bounds.hexc"
+wants none "$dir/bounds.hexc"
+# One that waits for another block relies on the hardware's order.
+sed 's/BOUNDS/0..m * 32 step 32/; s/    C\[/    while acc[0] < 0 { acc += 1; }\n&/' "$dir/work.hexc" >"$dir/bounds.hexc"
+wants none "$dir/bounds.hexc"
+"$HEXC" --emit-ptx examples/attention.hexc -D CAUSAL=1 --dump rasterize --stop rasterize 2>&1 >/dev/null |
+	sed -n '/^kernel/,/^}/p' >"$dir/order.ir"
+grep -q '^  group 16 of others, 0 descending$' "$dir/order.ir" || fail 'the order in IR'
+"$HEXC" ir "$dir/order.ir" | cmp - "$dir/order.ir" || fail 'the order in IR, read and printed'
+python3 test/infer/order.py "$HEXC" "$dir" || fail 'order of blocks'
+
 # BLOCK_GROUP in the program takes precedence.
 say() {
 	sed "s/    tune STAGES/    $1 BLOCK_GROUP = $2\n    tune STAGES/" examples/gemm_f16.hexc >"$dir/say.hexc"

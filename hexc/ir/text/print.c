@@ -379,6 +379,16 @@ print_launch(Text *t, const Kernel *k)
 		            k->cluster_asked[2]);
 }
 
+static void
+print_order(Text *t, const GridOrder *o)
+{
+	text_printf(t, "  group %lld of ", (long long)o->group);
+	if (o->fast >= GRID_OTHERS)
+		text_printf(t, "others, %d%s\n", o->slow, o->fast == GRID_OTHERS_DOWN ? " descending" : "");
+	else
+		text_printf(t, "%d, %d\n", o->fast, o->slow);
+}
+
 void
 kernel_print(Text *t, const Kernel *k)
 {
@@ -388,8 +398,7 @@ kernel_print(Text *t, const Kernel *k)
 	text_printf(t, " {\n  warps %d%s\n", k->warps, k->open_warps ? " open" : "");
 	print_launch(t, k);
 	if (k->order.group)
-		text_printf(t, "  group %lld of %d, %d\n", (long long)k->order.group, k->order.fast,
-		            k->order.slow);
+		print_order(t, &k->order);
 	if (k->smem)
 		text_printf(t, "  smem %lld\n", (long long)k->smem);
 	if (k->team_smem)

@@ -212,8 +212,17 @@ read_group(IrReader *r)
 {
 	GridOrder *o = &r->k->order;
 
-	return want_int(r, 0, INT64_MAX, &o->group) && want_word(r, "of") && want_small(r, 0, 2, &o->fast) &&
-	       want_sign(r, ",") && want_small(r, 0, 2, &o->slow);
+	if (!want_int(r, 0, INT64_MAX, &o->group) || !want_word(r, "of"))
+		return false;
+	if (read_word(r, "others"))
+		o->fast = GRID_OTHERS;
+	else if (!want_small(r, 0, 2, &o->fast))
+		return false;
+	if (!want_sign(r, ",") || !want_small(r, 0, 2, &o->slow))
+		return false;
+	if (o->fast == GRID_OTHERS && read_word(r, "descending"))
+		o->fast = GRID_OTHERS_DOWN;
+	return true;
 }
 
 static bool

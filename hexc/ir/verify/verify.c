@@ -343,6 +343,16 @@ verify_grid(Verify *v)
 	return true;
 }
 
+static bool
+verify_order(const GridOrder *o)
+{
+	if (!o->group)
+		return true;
+	if (o->group < 0 || o->group > GROUP_MOST || o->fast < 0 || o->slow < 0 || o->slow > 2)
+		return false;
+	return o->fast >= GRID_OTHERS ? o->fast <= GRID_OTHERS_DOWN : o->fast < o->slow;
+}
+
 bool
 kernel_verify(Kernel *k, const char *after)
 {
@@ -359,8 +369,7 @@ kernel_verify(Kernel *k, const char *after)
 		return verify_error(&v, NULL, "a cluster without blocks");
 	if (k->launch_registers < 0 || k->launch_registers > LANE_REGISTERS)
 		return verify_error(&v, NULL, "the register limit per thread is out of range");
-	if (k->order.group < 0 || k->order.group > GROUP_MOST ||
-	    (k->order.group && (k->order.fast < 0 || k->order.fast >= k->order.slow || k->order.slow > 2)))
+	if (!verify_order(&k->order))
 		return verify_error(&v, NULL,
 		                    "the raster order is not a group of 1 to 1024 blocks in two grid "
 		                    "dimensions");
