@@ -23,7 +23,7 @@ has_groups(Codegen *g, LLVMBuilderRef b, LV fast, LV slow)
 	return LLVMBuildAnd(b, several, numbered, "");
 }
 
-/* Computes the position of the block with this index in groups of so many rows of `fast`. */
+/* Computes the position of the block with this index in groups of `rows` rows of `fast`. */
 static void
 grouped(Codegen *g, LLVMBuilderRef b, LV number, LV rows, LV fast, LV slow, LV at[2])
 {
@@ -101,8 +101,10 @@ block_numbers(Codegen *g)
 	for (int d = 0; d < 3; d++)
 		g->block[d] = read_dim(g, "ctaid", d);
 	if (g->k->order.group && g->k->order.fast >= GRID_OTHERS) {
-		LV extent[3] = { read_dim(g, "nctaid", 0), read_dim(g, "nctaid", 1), read_dim(g, "nctaid", 2) };
+		LV extent[3];
 
+		for (int d = 0; d < 3; d++)
+			extent[d] = read_dim(g, "nctaid", d);
 		order_others(g, g->pre, extent, g->block);
 	} else if (g->k->order.group) {
 		order_blocks(g, g->block);

@@ -298,9 +298,11 @@ order_line(Text *t, const Kernel *k)
 	const GridOrder *o = &k->order;
 
 	if (o->group && o->fast >= GRID_OTHERS)
-		text_printf(t, "  raster order: blocks with the most work first, from the %s of %c on, in groups of "
+		text_printf(t,
+		            "  raster order: blocks with the most work first, from the %s of %c, in groups of "
 		            "%lld blocks of the other dimensions\n",
-		            o->fast == GRID_OTHERS_DOWN ? "end" : "start", "xyz"[o->slow], (long long)o->group);
+		            o->fast == GRID_OTHERS_DOWN ? "end" : "start", "xyz"[o->slow],
+		            (long long)o->group);
 	else if (o->group)
 		text_printf(t, "  raster order: groups of %lld blocks along %c, all of %c within a group\n",
 		            (long long)o->group, "xyz"[o->fast], "xyz"[o->slow]);
