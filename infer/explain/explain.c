@@ -299,8 +299,8 @@ order_line(Text *t, const Kernel *k)
 
 	if (o->group && o->fast >= GRID_OTHERS)
 		text_printf(t,
-		            "  raster order: blocks with the most work first, from the %s of %c, in groups of "
-		            "%lld blocks of the other dimensions\n",
+		            "  raster order: blocks with the most work first, from the %s of %c, in groups "
+		            "of %lld blocks of the other dimensions\n",
 		            o->fast == GRID_OTHERS_DOWN ? "end" : "start", "xyz"[o->slow],
 		            (long long)o->group);
 	else if (o->group)
