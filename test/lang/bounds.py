@@ -51,6 +51,24 @@ kernel k(A: f32[1, 32], B: f32[11, 1, 32], Y: out f32[1, 1, 32], n: i64)
 }
 """
 
+# Filled tiles that the next iteration stores to a slice that ends later: it sees elements past the first one's end.
+LATER = """
+kernel k(X: f32[N, 32], Y: out f32[N, 32], Z: out f32[N, 32])
+{
+    grid(1);
+    var y: register f32[16, 32] = 0;
+    let s: shared f32[16, 32];
+    s[:, :] = 0;
+    for t in 0..4 {
+        let from = 48 - 16 * t;
+        Y[from :+ 16, :] = y;
+        y = fill(X[from :+ 16, :] + 1, 2);
+        Z[from :+ 16, :] = s;
+        s[:, :] = fill(X[from :+ 16, :] + 1, 2);
+    }
+}
+"""
+
 # An element of a tile is a scalar: 0 where the slice's bounds leave it out.
 ELEMENTS = """
 kernel k(X: f32[8], Y: out f32[6], lo: i64, hi: i64)
@@ -105,6 +123,21 @@ def rows(x, at, there):
 
 
 class Bounds(unittest.TestCase):
+    def test_later(self):
+        for n in (40, 49, 20):
+            x = RNG.integers(-3, 4, (n, 32)).astype("f4")
+            want, y = np.zeros((n, 32)), np.zeros((16, 32))
+            for first in (48, 32, 16, 0):
+                there = x[first : first + 16] + 1
+                want[first : first + 16] = y[: len(there)]
+                y = np.full((16, 32), 2.0)
+                y[: len(there)] = there
+            with tempfile.TemporaryDirectory() as folder:
+                for how, got in run(folder, LATER, {"X": x, "Y": np.zeros((n, 32), "f4"), "Z": np.zeros((n, 32), "f4")}):
+                    for name in "YZ":
+                        with self.subTest(n=n, how=how, name=name):
+                            np.testing.assert_array_equal(got[name], want)
+
     def test_forms(self):
         for m, n, k, lo, hi, q, u in (
             (20, 24, 64, 3, 40, 1, 3), (32, 32, 64, 0, 64, 0, 8), (7, 31, 70, 5, 200, 2, 0), (31, 8, 96, -4, 33, 1, 5),

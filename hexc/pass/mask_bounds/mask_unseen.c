@@ -5,7 +5,8 @@
  * sum along its columns sees them fills its rows as well, which are often unseen.
  *
  * The analysis follows the dim from tile to tile, through the uses that there were before the pass changed
- * any op. An op that it does not know sees the elements. */
+ * any op. An op that it does not know sees the elements. A tile that reaches a later iteration of a loop, as a
+ * carried value or in shared memory, may meet another end there, unless the loop does not change the end. */
 #include "hexc/pass/mask_bounds/mask_bounds.h"
 #include "hexc/ir/dot.h"
 #include <string.h>
@@ -128,36 +129,88 @@ result_dim(const Op *o, int slot, int d)
 	}
 }
 
+enum { SAME_STEPS = 400 };
+
+/* Is x the same in all iterations of the loop with this body? */
+static bool
+same_in_iterations(const Val *x, const Block *body, int *steps)
+{
+	const Op *o = x->def;
+
+	if (!block_inside(x->block, body))
+		return true;
+	if (!o || !op_is(o, F_PURE) || o->nout != 1 || ++*steps > SAME_STEPS)
+		return false;
+	for (int i = 0; i < o->nin; i++)
+		if (!same_in_iterations(o->in[i], body, steps))
+			return false;
+	return true;
+}
+
+/* Is the end the same in all iterations? */
+static bool
+end_stays(const Unseen *u, const Block *body)
+{
+	int steps = 0;
+
+	return same_in_iterations(u->at ? u->at : u->from, body, &steps);
+}
+
+/* Is it the same in the iterations of all loops around store o that keep the shared tile? */
+static bool
+end_stays_in_tile(const Unseen *u, const Op *o, const Val *tile)
+{
+	for (const Block *b = o->parent; b != tile->def->parent; b = b->owner->parent)
+		if (!b->owner || (b->owner->code == O_for && !end_stays(u, b)))
+			return false;
+	return true;
+}
+
+/* Returns the dim of a view that is all of dim d of its source, -1 if none is. */
+static int
+viewed_dim(const Op *o, int d)
+{
+	int to = view_result_dim(o, d);
+	int64_t start;
+
+	if (view_gathers(o, d) || to < 0 || view_step(o, d) != 1)
+		return -1;
+	if (!val_is_const(view_start(o, d), &start) || start != 0)
+		return -1;
+	return o->out[0]->type.shape[to] == view_source(o)->type.shape[d] ? to : -1;
+}
+
+/* Returns the dim of a shared tile that is all of dim d of v, the tile or a view of it; -1 if none is. */
+static int
+tile_dim(const Val *tile, const Val *v, int d)
+{
+	if (v == tile)
+		return d;
+	for (int i = 0; v->def->code == O_view && view_source(v->def) == tile && i < tile->type.rank; i++)
+		if (viewed_dim(v->def, i) == d)
+			return i;
+	return -1;
+}
+
 /* Is a stored tile unseen? A tensor ends where it does, or earlier; a shared tile may keep the elements. */
 static bool
 unseen_by_store(Unseen *u, Op *o, int slot, int d)
 {
 	TileBounds to = { .zero = 0 };
 	Val *root = view_root(store_dest(o));
+	int at;
 
 	if (slot == IN_store_dest)
 		return true;
 	if (slot != IN_store_value || o->nin > IN_store_dest + 1)
 		return false;
-	if (root->def)
-		return root == store_dest(o) && reach(u, root, d);
+	if (root->def) {
+		at = tile_dim(root, store_dest(o), d);
+		return at >= 0 && end_stays_in_tile(u, o, root) && reach(u, root, at);
+	}
 	range_of_memory(u->b, o, store_dest(o), d, &to);
 	return u->at ? to.at[d] && bound_implies(u->b, o, to.at[d], u->at, false, o->in[slot]->type.shape[d])
 	             : to.from[d] && bound_implies(u->b, o, to.from[d], u->from, true, 0);
-}
-
-/* Returns the dim of a view that is all of dim d of its source, -1 if none is. */
-static int
-viewed_dim(const Op *o, int slot, int d)
-{
-	const Op *start = view_start(o, d)->def;
-	int to = view_result_dim(o, d);
-
-	if (slot != IN_view_source || view_gathers(o, d) || to < 0 || view_step(o, d) != 1)
-		return -1;
-	if (!start || start->code != O_const || IMM(start, value) != 0)
-		return -1;
-	return o->out[0]->type.shape[to] == view_source(o)->type.shape[d] ? to : -1;
 }
 
 /* Is the tile unseen by this use, as far as the result's uses do not see it? */
@@ -173,7 +226,7 @@ unseen_by(Unseen *u, const Use *use, int d)
 	case O_load:
 		return reach(u, o->out[0], d);
 	case O_view:
-		to = viewed_dim(o, use->slot, d);
+		to = use->slot == IN_view_source ? viewed_dim(o, d) : -1;
 		return to >= 0 && reach(u, o->out[0], to);
 	case O_inside:
 	case O_inside_any:
@@ -187,6 +240,8 @@ unseen_by(Unseen *u, const Use *use, int d)
 		return reach(u, o->out[use->slot - IN_for_init], d) &&
 		       reach(u, use->body->arg[1 + use->slot - IN_for_init], d);
 	case O_yield:
+		if (o->parent->owner->code == O_for && !end_stays(u, o->parent))
+			return false;
 		o = o->parent->owner;
 		if (o->code != O_for && o->code != O_if)
 			return false;
