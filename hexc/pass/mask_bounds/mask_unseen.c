@@ -6,7 +6,8 @@
  *
  * The analysis follows the dim from tile to tile, through the uses that there were before the pass changed
  * any op. An op that it does not know sees the elements. A tile that reaches a later iteration of a loop, as
- * a carried value or in shared memory, may meet another end there, unless the loop does not change the end. */
+ * a carried value or in shared memory, may meet another end there, unless the end is the same in all
+ * iterations. */
 #include "hexc/pass/mask_bounds/mask_bounds.h"
 #include "hexc/ir/dot.h"
 #include <string.h>
