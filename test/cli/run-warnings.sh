@@ -67,6 +67,18 @@ END2
 w leftout 'the store leaves out elements that its value does not have: `x`; to store' <<'END2'
 kernel k(A: f32[M], C: out f32[N]) { grid(ceil(N, 128)); let x = A[block.x * 128 :+ 128]; C[block.x * 128 :+ 128] = x; }
 END2
+w missing 'this element of `x` may be out of bounds, where it reads 0, and is compared; to say so, fill the tile: `fill(.., 0)`' <<'END2'
+kernel k(A: i32[M], C: out i32[1]) { grid(1); let x: shared = A[0 :+ 128]; if x[70] > 3 { C[0] = 1; } else { C[0] = 0; } }
+END2
+w missing 'this element may be out of bounds, where it reads 0, and is an index' <<'END2'
+kernel k(A: i32[M], T: i32[128], C: out i32[1]) { grid(1); let x: register = A[0 :+ 128]; C[0] = T[i64(x[70])]; }
+END2
+w missing 'this element of `x` may be out of bounds, where it reads 0, and is a loop'"'"'s bound' <<'END2'
+kernel k(A: i64[M], C: out i32[1]) { grid(1); let x: shared = A[0 :+ 128]; var n: i32 = 0; for i in 0..x[70] { n += 1; } C[0] = n; }
+END2
+w missing 'and is compared' <<'END2'
+kernel k(A: i32[M], C: out i32[128]) { grid(1); let x: shared = A[0 :+ 128]; C[0 :+ 128] = where(fill(A[0 :+ 128], 0) > x[70], 1, 2); }
+END2
 w unwritten 'output `C` is not fully written: the last N % 128 elements along dimension 0 are not written; use a grid of ceil(N, 128) blocks, or assume N % 128 == 0' <<'END2'
 kernel k(C: out f32[N]) { grid(N / 128); C[block.x * 128 :+ 128] = 1; }
 END2
@@ -194,6 +206,18 @@ kernel k(A: f16[M], C: out f16[N]) assume M % 8 == 0
     grid(ceil(N, 1024));
     C[block.x * 1024 :+ 1024] = fill(A[block.x * 1024 :+ 1024], 0) + 1;
 }
+END2
+quiet missing <<'END2' # in bounds; said; nothing is decided
+kernel k(A: i32[M], C: out i32[M]) { grid(1); let x: shared = A[0 :+ 128]; for i in 0..M { if x[i] > 3 { C[i] = 1; } else { C[i] = 0; } } }
+END2
+quiet missing <<'END2'
+kernel k(A: i32[M], C: out i32[1]) { grid(1); let x: shared = fill(A[0 :+ 128], 0); if x[70] > 3 { C[0] = 1; } else { C[0] = 0; } }
+END2
+quiet missing <<'END2'
+kernel k(A: i32[M], C: out i32[1]) { grid(1); let x: shared = A[0 :+ 128]; C[0] = x[70] * 2; }
+END2
+quiet missing <<'END2'
+kernel k(A: i32[M], C: out i32[1]) assume M >= 71 { grid(1); let x: shared = A[0 :+ 128]; if x[70] > 3 { C[0] = 1; } else { C[0] = 0; } }
 END2
 quiet leftout <<'END2' # a number for the elements; or as many elements
 kernel k(A: f32[M], C: out f32[N]) { grid(ceil(N, 128)); C[block.x * 128 :+ 128] = fill(A[block.x * 128 :+ 128], 0) + 1; }

@@ -320,18 +320,39 @@ mask_new(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound, double f, int64
 	return c->out[0];
 }
 
+static void
+report(Bounds *b, const Op *o, bool warning, const char *fmt, va_list ap)
+{
+	BoundsError e = { .o = o, .warning = warning };
+	char text[400];
+
+	vsnprintf(text, sizeof text, fmt, ap);
+	e.text = arena_printf(b->k->unit->arena, "%s", text);
+	VEC_PUSH(b->k->unit->arena, b->error, b->nerror, b->error_cap, e);
+}
+
 void
 bounds_error(Bounds *b, const Op *o, const char *fmt, ...)
 {
-	BoundsError e = { .o = o };
-	char text[400];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
+	report(b, o, false, fmt, ap);
 	va_end(ap);
-	e.text = arena_printf(b->k->unit->arena, "%s", text);
-	VEC_PUSH(b->k->unit->arena, b->error, b->nerror, b->error_cap, e);
+}
+
+void
+bounds_warning(Bounds *b, const Op *o, const char *fmt, ...)
+{
+	va_list ap;
+
+	for (int i = 0; i < b->nerror; i++)
+		if (b->error[i].warning && b->error[i].o->src.line == o->src.line &&
+		    b->error[i].o->src.col == o->src.col)
+			return;
+	va_start(ap, fmt);
+	report(b, o, true, fmt, ap);
+	va_end(ap);
 }
 
 void
@@ -478,7 +499,10 @@ run(Bounds *b, Kernel *k)
 	for (int i = 0; i < b->nstore && !b->grew; i++)
 		store_leaves_out(b, &b->store[i]);
 	for (int i = 0; i < b->nerror && !b->grew; i++)
-		diag_error(k->unit->diag, b->error[i].o->src, "%s", b->error[i].text);
+		if (b->error[i].warning)
+			diag_warn(k->unit->diag, DW_missing, b->error[i].o->src, "%s", b->error[i].text);
+		else
+			diag_error(k->unit->diag, b->error[i].o->src, "%s", b->error[i].text);
 	facts_drop(k);
 }
 

@@ -90,10 +90,11 @@ typedef struct MaskedStore {
 	bool bounded;
 } MaskedStore;
 
-/* An error at op o, reported unless the run of the pass is discarded. */
+/* An error or a warning at op o, reported unless the run of the pass is discarded. */
 typedef struct BoundsError {
 	const Op *o;
 	const char *text;
+	bool warning; /* DW_missing */
 } BoundsError;
 
 typedef struct Instead {
@@ -143,6 +144,8 @@ Val *mask_new(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound, double f, 
 Val *mask_zero(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound);
 /* Reports an error at o, once the bounds are known. */
 void bounds_error(Bounds *b, const Op *o, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Reports warning `missing` at o, likewise; once for each place of the program. */
+void bounds_warning(Bounds *b, const Op *o, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* From here on, x replaces v in all ops of the block. */
 void replace_after(Bounds *b, const Val *v, Val *x);
 
@@ -256,6 +259,10 @@ void bounds_forget_values(TileBounds *e);
 TileBounds bounds_along(const TileBounds *e, int d);
 /* Returns a tile of type t with x in each element. */
 Val *mask_value(Op *o, int64_t x, Type t);
+
+/* mask_scalars.c: warns if o, which reads an element of a shared tile, may read one that is out of bounds and
+ * decides something. */
+void warn_missing_scalar(Bounds *b, Op *o);
 
 /* mask_unseen.c */
 /* Returns the uses of all values as they are now. */

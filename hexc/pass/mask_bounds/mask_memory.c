@@ -99,10 +99,12 @@ edge_load(Bounds *b, Op *o)
 	TileBounds e;
 
 	if (o->out[0]->type.space != S_reg) {
-		if (load_source(o)->type.space == S_shared)
+		if (load_source(o)->type.space == S_shared) {
+			warn_missing_scalar(b, o);
 			zeros_in_memory(b, o, view_root(load_source(o)));
-		else if (memory_is_bounded(load_source(o)))
+		} else if (memory_is_bounded(load_source(o))) {
 			bounded_scalar(b, o);
+		}
 		return; /* a scalar exists: out of bounds it is 0 */
 	}
 	e = edges_of_memory(b, o, load_source(o));
