@@ -1,5 +1,6 @@
-/* mask_scalars.c - for pass mask_bounds: warns of single elements of tiles that may be out of bounds, where they
- * read 0, and that decide something: elements of a whole tile would stay out of bounds, a scalar does not. */
+/* mask_scalars.c - for pass mask_bounds: warns of single elements of tiles that may be out of bounds, where
+ * they read 0, and that decide something. Elements of a whole tile would stay out of bounds; a scalar is
+ * always there. */
 #include "hexc/pass/mask_bounds/mask_bounds.h"
 #include "hexc/analysis/value_range.h"
 
@@ -70,8 +71,8 @@ warn_missing_scalar(Bounds *b, Op *o)
 
 	if (what)
 		bounds_warning(b, o,
-		               "this element%s%s%s may be out of bounds, where it reads 0, and is %s; to say so, "
-		               "fill the tile: `fill(.., 0)`",
+		               "this element%s%s%s may be out of bounds, where it reads 0, and is %s; to say "
+		               "so, fill the tile: `fill(.., 0)`",
 		               tile->name ? " of `" : "", tile->name ? tile->name : "", tile->name ? "`" : "",
 		               what);
 }
