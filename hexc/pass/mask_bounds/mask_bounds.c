@@ -320,6 +320,8 @@ mask_new(Bounds *b, Op *o, Val *x, int d, Val *from, Val *bound, double f, int64
 	return c->out[0];
 }
 
+static void report(Bounds *b, const Op *o, bool warning, const char *fmt, va_list ap) PRINTF_LIKE(4, 0);
+
 static void
 report(Bounds *b, const Op *o, bool warning, const char *fmt, va_list ap)
 {
