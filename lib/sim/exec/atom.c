@@ -189,9 +189,16 @@ exec_atom(Warp *w, const Ins *in, u32 mask)
 			wrote = rmw_lane(w, in, l, &acc[l]);
 		}
 		if (w->def)
-			check_strong(w, &acc[l], in, true, wrote, locked);
-		if (locked)
+			check_strong(w, &acc[l], in, true, wrote);
+		/* it may have read what was first released meanwhile */
+		if (!locked && w->def && hands_over(w, &acc[l], in)) {
+			launch_lock(w->cta->l);
+			locked = true;
+		}
+		if (locked) {
+			check_between_blocks(w, &acc[l], in, true, wrote);
 			launch_unlock(w->cta->l);
+		}
 		/* An exchange defines the memory; any other operation on undefined memory is reported once.
 		 * That includes a compare-and-swap of a word to change one byte of it: whether the
 		 * uninitialised bytes matched the expected ones would need the origin and time of the

@@ -111,6 +111,40 @@ load_checks(Warp *w, const Ins *in, u32 mask, u32 good, const MemAccess *acc)
 		}
 }
 
+static void
+load_once(Warp *w, const Ins *in, int l, const MemAccess *a, u32 bytes)
+{
+	u64 v;
+
+	if (bytes != 4 && bytes != 8) {
+		load_lane(w, in, l, a->p);
+		return;
+	}
+	v = bytes == 4 ? __atomic_load_n((u32 *)(void *)a->p, __ATOMIC_ACQUIRE)
+	               : __atomic_load_n((u64 *)(void *)a->p, __ATOMIC_ACQUIRE);
+	load_lane(w, in, l, (const u8 *)&v); /* the host is little-endian, as PTX is */
+}
+
+/* If a block releases for the first time meanwhile, the value may be from before that or after it, and is
+ * loaded again. */
+static void
+load_strong(Warp *w, const Ins *in, int l, const MemAccess *a, u32 bytes)
+{
+	bool checked = w->def && (a->space == SIM_SPACE_SHARED || a->al);
+
+	if (!checked || !hands_over(w, a, in))
+		load_once(w, in, l, a, bytes);
+	if (!checked)
+		return;
+	check_strong(w, a, in, true, false);
+	if (!hands_over(w, a, in))
+		return;
+	launch_lock(w->cta->l);
+	load_once(w, in, l, a, bytes);
+	check_between_blocks(w, a, in, true, false);
+	launch_unlock(w->cta->l);
+}
+
 int
 exec_ld(Warp *w, const Ins *in, u32 mask)
 {
@@ -129,19 +163,11 @@ exec_ld(Warp *w, const Ins *in, u32 mask)
 		load_words(w, in, good, acc);
 	else
 		FOR_LANES(l, good) {
-			u64 v;
-			if (!(in->flags & F_STRONG) || (bytes != 4 && bytes != 8)) {
+			if (in->flags & F_STRONG)
+				load_strong(w, in, l, &acc[l], bytes);
+			else
 				load_lane(w, in, l, acc[l].p);
-				continue;
-			}
-			v = bytes == 4 ? __atomic_load_n((u32 *)(void *)acc[l].p, __ATOMIC_ACQUIRE)
-			               : __atomic_load_n((u64 *)(void *)acc[l].p, __ATOMIC_ACQUIRE);
-			load_lane(w, in, l, (const u8 *)&v); /* the host is little-endian, as PTX is */
 		}
-	if (w->def && in->flags & F_STRONG)
-		FOR_LANES(l, good)
-			if (acc[l].space == SIM_SPACE_SHARED || acc[l].al)
-				check_strong(w, &acc[l], in, true, false, false);
 	if (mask != good)
 		FOR_LANES(l, mask & ~good)
 			for (u32 i = 0; i < in->mem.vec; i++)
@@ -248,6 +274,22 @@ note_store(SimCluster *c, const MemAccess *a, const u8 *buf, u32 bytes)
 	c->inner += !a->al;
 }
 
+static void
+store_strong(Warp *w, const Ins *in, const MemAccess *a, const u8 *buf, u32 bytes)
+{
+	bool checked = w->def && a->space != SIM_SPACE_LOCAL, locked = checked && hands_over(w, a, in);
+
+	if (checked)
+		check_strong(w, a, in, false, true);
+	if (locked) {
+		launch_lock(w->cta->l);
+		check_between_blocks(w, a, in, false, true);
+	}
+	strong_store(a->p, buf, bytes);
+	if (locked)
+		launch_unlock(w->cta->l);
+}
+
 int
 exec_st(Warp *w, const Ins *in, u32 mask)
 {
@@ -266,13 +308,10 @@ exec_st(Warp *w, const Ins *in, u32 mask)
 		u8 *p = acc[l].p;
 		gather(w, in, l, buf);
 		note_store(w->cta->cl, &acc[l], buf, bytes);
-		if (w->def && acc[l].space != SIM_SPACE_LOCAL) {
+		if (w->def && acc[l].space != SIM_SPACE_LOCAL)
 			check_access(w, in, l, &acc[l], bytes, kind, buf);
-			if (in->flags & F_STRONG)
-				check_strong(w, &acc[l], in, false, true, false);
-		}
 		if (in->flags & F_STRONG)
-			strong_store(p, buf, bytes);
+			store_strong(w, in, &acc[l], buf, bytes);
 		else
 			memcpy(p, buf, bytes);
 		if (!w->def && acc[l].al && !acc[l].al->full)

@@ -193,11 +193,8 @@ release_to(Warp *w, GSync *g, const Ins *in)
 	vec_drop(&room);
 }
 
-/* The same between blocks, where a moment of launch time represents all clocks. Host threads run blocks
- * concurrently: a reader calls this after the read itself, a writer before the write, and an atomic operation
- * runs under the lock together with this. */
-static void
-between_blocks(Warp *w, const MemAccess *a, const Ins *in, bool read, bool write)
+void
+check_between_blocks(Warp *w, const MemAccess *a, const Ins *in, bool read, bool write)
 {
 	u64 key = a->space == SIM_SPACE_GLOBAL ? a->addr
 	                                       : 1ull << 63 | (u64)a->cta->lin << 32 | (u32)a->addr;
@@ -209,9 +206,6 @@ between_blocks(Warp *w, const MemAccess *a, const Ins *in, bool read, bool write
 		release_to(w, g, in);
 }
 
-/* Until the first block releases something there is nothing to acquire, and no lock to wait for. The first
- * releaser sets the flag before its access. An update that reads its value, still without the lock, then
- * looks for the release. */
 bool
 hands_over(const Warp *w, const MemAccess *a, const Ins *in)
 {
@@ -227,9 +221,8 @@ hands_over(const Warp *w, const MemAccess *a, const Ins *in)
 	return true;
 }
 
-/* A strong access: relaxed ones combine with the fences around them. */
 void
-check_strong(Warp *w, const MemAccess *a, const Ins *in, bool read, bool write, bool locked)
+check_strong(Warp *w, const MemAccess *a, const Ins *in, bool read, bool write)
 {
 	Cta *b = w->cta;
 
@@ -249,11 +242,4 @@ check_strong(Warp *w, const MemAccess *a, const Ins *in, bool read, bool write, 
 				know_join(b->l, &v->know, &w->rel);
 		}
 	}
-	if (!hands_over(w, a, in))
-		return;
-	if (!locked)
-		launch_lock(b->l);
-	between_blocks(w, a, in, read, write);
-	if (!locked)
-		launch_unlock(b->l);
 }

@@ -84,8 +84,14 @@ bool mbar_async_use(Warp *w, const Ins *in, int lane, Cta *b, u32 addr);
 void mbar_landed(Cta *b, u32 addr, u32 bytes, const Cta *from, u32 thread, s32 pc, u32 mbar);
 /* happens_before.c */
 void check_sync_warp(Warp *w, u32 lanes);       /* these lanes of a warp are ordered */
-bool hands_over(const Warp *w, const MemAccess *a, const Ins *in);  /* between blocks, by a strong access */
-void check_strong(Warp *w, const MemAccess *a, const Ins *in, bool read, bool write, bool locked);
+/* A strong access, within the block: relaxed ones combine with the fences around them. */
+void check_strong(Warp *w, const MemAccess *a, const Ins *in, bool read, bool write);
+/* May the strong access hand knowledge over from block to block? Until one releases something there is nothing
+ * to acquire, and no lock to wait for; the first releaser's own access makes this true. If it is, the access
+ * and check_between_blocks run under launch_lock: host threads run blocks concurrently, and a reader would
+ * else acquire what is released after its read. */
+bool hands_over(const Warp *w, const MemAccess *a, const Ins *in);
+void check_between_blocks(Warp *w, const MemAccess *a, const Ins *in, bool read, bool write);
 void check_fence(Warp *w, u32 scope);
 /* initcheck.c */
 u32 def_of(const Warp *w, const Ref *r);        /* lanes fully defined */
