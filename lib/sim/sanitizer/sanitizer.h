@@ -86,10 +86,10 @@ void mbar_landed(Cta *b, u32 addr, u32 bytes, const Cta *from, u32 thread, s32 p
 void check_sync_warp(Warp *w, u32 lanes);       /* these lanes of a warp are ordered */
 /* A strong access, within the block: relaxed ones combine with the fences around them. */
 void check_strong(Warp *w, const MemAccess *a, const Ins *in, bool read, bool write);
-/* May the strong access hand knowledge over from block to block? Until one releases something there is nothing
- * to acquire, and no lock to wait for; the first releaser's own access makes this true. If it is, the access
- * and check_between_blocks run under launch_lock: host threads run blocks concurrently, and a reader would
- * else acquire what is released after its read. */
+/* May the strong access hand knowledge over from block to block? Until one releases something there is
+ * nothing to acquire, and no lock to wait for; the first releaser's own access makes this true. If it is, the
+ * access and check_between_blocks run under launch_lock: host threads run blocks concurrently, and a reader
+ * would else acquire what is released after its read. */
 bool hands_over(const Warp *w, const MemAccess *a, const Ins *in);
 void check_between_blocks(Warp *w, const MemAccess *a, const Ins *in, bool read, bool write);
 void check_fence(Warp *w, u32 scope);
