@@ -73,20 +73,23 @@ static void
 order_others(Codegen *g, LLVMBuilderRef b, const LV extent[3], LV block[3])
 {
 	int slow = g->k->order.slow, low = slow == 0, high = slow == 2 ? 1 : 2;
-	LV rows = const_i32(g, g->k->order.group), others, all, number, fits, at[2], to[3];
+	LV one = const_i32(g, 1), rows = const_i32(g, g->k->order.group), others, along, all, number, fits;
+	LV at[2], to[3];
 
 	others = LLVMBuildMul(b, LLVMBuildZExt(b, extent[low], g->i64, ""),
 	                      LLVMBuildZExt(b, extent[high], g->i64, ""), "");
 	all = LLVMBuildMul(b, others, LLVMBuildZExt(b, extent[slow], g->i64, ""), "");
 	fits = LLVMBuildICmp(b, LLVMIntULE, all, LLVMConstInt(g->i64, UINT32_MAX, 0), "");
-	others = LLVMBuildTrunc(b, others, g->i32, "");
+	/* divisors that overflow could be 0 */
+	others = LLVMBuildSelect(b, fits, LLVMBuildTrunc(b, others, g->i32, ""), one, "");
+	along = LLVMBuildSelect(b, fits, extent[slow], one, "");
 	number = LLVMBuildAdd(b, LLVMBuildMul(b, block[2], extent[1], ""), block[1], "");
 	number = LLVMBuildAdd(b, LLVMBuildMul(b, number, extent[0], ""), block[0], "");
 	rows = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntULT, others, rows, ""), others, rows, "");
-	grouped(g, b, number, rows, others, extent[slow], at);
+	grouped(g, b, number, rows, others, along, at);
 	to[slow] = at[1];
 	if (g->k->order.fast == GRID_OTHERS_DOWN)
-		to[slow] = LLVMBuildSub(b, LLVMBuildSub(b, extent[slow], const_i32(g, 1), ""), at[1], "");
+		to[slow] = LLVMBuildSub(b, LLVMBuildSub(b, along, one, ""), at[1], "");
 	to[high] = LLVMBuildUDiv(b, at[0], extent[low], "");
 	to[low] = LLVMBuildSub(b, at[0], LLVMBuildMul(b, to[high], extent[low], ""), "");
 	for (int d = 0; d < 3; d++)

@@ -41,8 +41,8 @@ is_invariant_to(const Val *v, int depth)
 	return true;
 }
 
-static bool
-is_invariant(const Val *v)
+bool
+val_is_invariant(const Val *v)
 {
 	enum { DEPTH = 3 };
 
@@ -58,7 +58,7 @@ is_of_invariants(const Val *cond)
 	for (int i = 0; i < all.n; i++) {
 		const Op *c = all.part[i]->def;
 
-		if (c && c->nin == 2 && is_invariant(c->in[0]) && is_invariant(c->in[1]))
+		if (c && c->nin == 2 && val_is_invariant(c->in[0]) && val_is_invariant(c->in[1]))
 			return true;
 	}
 	return false;
@@ -562,7 +562,7 @@ fact_of(Asking *a, const Val *v)
 		if (a->assumed[i] == v)
 			return a->as[i];
 	f = fact_any(a, v);
-	if (a->at && is_invariant(v))
+	if (a->at && val_is_invariant(v))
 		f = guarded(a, v, f);
 	f = f.lo <= f.hi ? f : fact_type(d); /* a contradiction implies nothing */
 	memoize_range(a, v, f);
@@ -588,5 +588,5 @@ val_fact_at(Kernel *k, const Op *at, const Val *v)
 	f.hi = min64(f.hi, g.hi);
 	f = f.lo <= f.hi ? f : val_fact(k, v); /* dead code */
 	a.at = at;
-	return is_invariant(v) ? f : guarded(&a, v, f);
+	return val_is_invariant(v) ? f : guarded(&a, v, f);
 }

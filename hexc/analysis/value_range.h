@@ -35,6 +35,8 @@ bool fact_is_full(Fact f); /* the range is unknown: the value may have wrapped a
 
 /* Are these i64 scalars equal whenever op `at` runs? Returns false if unknown. */
 bool index_equal(const Op *at, const Val *x, const Val *y);
+/* Is v equal in all iterations of all loops? Returns false if unknown. */
+bool val_is_invariant(const Val *v);
 /* start[0] + .. + start[n-1] + extent <= size whenever op `at` runs? */
 bool prove_inside(Kernel *k, const Op *at, Val *const *start, int n, int64_t extent, const Val *size);
 

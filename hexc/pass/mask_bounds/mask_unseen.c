@@ -9,6 +9,7 @@
  * a carried value or in shared memory, may meet another end there, unless the end is the same in all
  * iterations. */
 #include "hexc/pass/mask_bounds/mask_bounds.h"
+#include "hexc/analysis/value_range.h"
 #include "hexc/ir/dot.h"
 #include <string.h>
 
@@ -130,41 +131,21 @@ result_dim(const Op *o, int slot, int d)
 	}
 }
 
-enum { SAME_STEPS = 400 };
-
-/* Is x the same in all iterations of the loop with this body? */
+/* Is the end the same in all iterations of all loops? */
 static bool
-same_in_iterations(const Val *x, const Block *body, int *steps)
+end_stays(const Unseen *u)
 {
-	const Op *o = x->def;
-
-	if (!block_inside(x->block, body))
-		return true;
-	if (!o || !op_is(o, F_PURE) || o->nout != 1 || ++*steps > SAME_STEPS)
-		return false;
-	for (int i = 0; i < o->nin; i++)
-		if (!same_in_iterations(o->in[i], body, steps))
-			return false;
-	return true;
+	return val_is_invariant(u->at ? u->at : u->from);
 }
 
-/* Is the end the same in all iterations? */
+/* Do loops around store o keep the shared tile, so that a later iteration may read it? */
 static bool
-end_stays(const Unseen *u, const Block *body)
-{
-	int steps = 0;
-
-	return same_in_iterations(u->at ? u->at : u->from, body, &steps);
-}
-
-/* Is it the same in the iterations of all loops around store o that keep the shared tile? */
-static bool
-end_stays_in_tile(const Unseen *u, const Op *o, const Val *tile)
+outlives_iteration(const Op *o, const Val *tile)
 {
 	for (const Block *b = o->parent; b != tile->def->parent; b = b->owner->parent)
-		if (!b->owner || (b->owner->code == O_for && !end_stays(u, b)))
-			return false;
-	return true;
+		if (!b->owner || b->owner->code == O_for)
+			return true;
+	return false;
 }
 
 /* Returns the dim of a view that is all of dim d of its source, -1 if none is. */
@@ -207,7 +188,7 @@ unseen_by_store(Unseen *u, Op *o, int slot, int d)
 		return false;
 	if (root->def) {
 		at = tile_dim(root, store_dest(o), d);
-		return at >= 0 && end_stays_in_tile(u, o, root) && reach(u, root, at);
+		return at >= 0 && (end_stays(u) || !outlives_iteration(o, root)) && reach(u, root, at);
 	}
 	range_of_memory(u->b, o, store_dest(o), d, &to);
 	return u->at ? to.at[d] && bound_implies(u->b, o, to.at[d], u->at, false, o->in[slot]->type.shape[d])
@@ -241,7 +222,7 @@ unseen_by(Unseen *u, const Use *use, int d)
 		return reach(u, o->out[use->slot - IN_for_init], d) &&
 		       reach(u, use->body->arg[1 + use->slot - IN_for_init], d);
 	case O_yield:
-		if (o->parent->owner->code == O_for && !end_stays(u, o->parent))
+		if (o->parent->owner->code == O_for && !end_stays(u))
 			return false;
 		o = o->parent->owner;
 		if (o->code != O_for && o->code != O_if)
