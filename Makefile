@@ -164,6 +164,28 @@ $B/engine $B/llama: $(LIBA) $B/llvm
 	$Q$(CC) $(CFLAGS) $(SANF) -pthread -Wl,-rpath,'$$ORIGIN' $(LDFLAGS) $(filter %.o,$^) $(LIBA) $(LIBS) -o $@.tmp
 	@mv $@.tmp $@
 
+# A backend of ggml, which is compiled with ggml's headers: make ggml GGML=DIR, of ggml or of llama.cpp. ggml opens it
+# with its own library loaded, so that it is linked with an empty library of that name.
+GGML_DIR = $(or $(wildcard $(GGML)/ggml),$(GGML))
+GGML_SRC := $(wildcard examples/ggml/*.c)
+GGML_OBJ := $(GGML_SRC:%.c=$B/obj/%.o)
+GGML_VERSION = $(shell sed -n 's/^set(GGML_VERSION_M[AI][JN]OR *\([0-9]*\))/\1/p; s/^set(GGML_VERSION_PATCH *\([0-9]*\))/\1/p' $(GGML_DIR)/CMakeLists.txt | paste -sd.)
+GGML_CFLAGS = -isystem $(GGML_DIR)/include -isystem $(GGML_DIR)/src -DGGML_BACKEND_DL -DGGML_BACKEND_SHARED \
+	-DGGML_BACKEND_BUILD -DGGML_SHARED '-DGGML_HEXC_VERSION="$(GGML_VERSION)"'
+$(GGML_OBJ): MORE = $(GGML_CFLAGS)
+$(GGML_OBJ): $B/ggml-flags
+$B/ggml-flags: FORCE
+	$(call stamp,$(GGML_CFLAGS))
+ggml: $B/libggml-hexc.so
+$B/libggml-hexc.so: $(GGML_OBJ) $(LIBSO) $(SIMSO)
+	$(if $(wildcard $(GGML_DIR)/src/ggml-backend-impl.h),,$(error make ggml GGML=DIR: DIR is the source of ggml or of llama.cpp))
+	$(call say,link  $@)
+	@mkdir -p $B/gen/ggml
+	$Q$(CC) -shared -nostdlib -x c /dev/null -Wl,-soname,libggml-base.so.0 -o $B/gen/ggml/libggml-base.so
+	$Q$(CC) $(CFLAGS) $(SANF) -shared -pthread -Wl,-soname,libggml-hexc.so -Wl,-rpath,'$$ORIGIN' $(LDFLAGS) \
+		$(GGML_OBJ) $(LIBSO) -Wl,--no-as-needed $B/gen/ggml/libggml-base.so -Wl,--as-needed -lm -o $@.tmp
+	@mv $@.tmp $@
+
 $B/obj/ptxgen/%.o: MORE = $(LLVM_CFLAGS)
 # Tests run once after they are built: most of their time is compilation.
 $B/obj/test/%.o: MORE = $(LLVM_CFLAGS) $(if $(filter file,$(origin CFLAGS)),$(TEST_CFLAGS))
@@ -224,7 +246,7 @@ $B/llvm: FORCE
 	$(if $(LLVM_VERSION),,$(error no LLVM 19 to 22 found$(if $(LLVM_CONFIG), as $(LLVM_CONFIG)): run scripts/bootstrap, or set LLVM_CONFIG))
 	$(call stamp,$(LLVM_VERSION) $(LLVM_CFLAGS) $(LLVM_LIBS))
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UTIL_OBJ:.o=.d) $(TEST_SRC:%.c=$B/obj/%.d) $(HOST_SRC:%.c=$B/obj/%.d) $(DEMO_OBJ:.o=.d) $(ENGINE_OBJ:.o=.d) $(LLAMA_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UTIL_OBJ:.o=.d) $(TEST_SRC:%.c=$B/obj/%.d) $(HOST_SRC:%.c=$B/obj/%.d) $(DEMO_OBJ:.o=.d) $(ENGINE_OBJ:.o=.d) $(LLAMA_OBJ:.o=.d) $(GGML_OBJ:.o=.d)
 
 # A bare machine has no LLVM when make reads this file, so the targets below restart make after bootstrap.
 BOOTSTRAP := LLVM_CONFIG='$(if $(filter environment% command%,$(origin LLVM_CONFIG)),$(LLVM_CONFIG))' scripts/bootstrap
@@ -408,6 +430,6 @@ clean:
 	rm -rf build build-san $S $B
 
 FORCE:
-.PHONY: all demo check check-built syntax check-unit check-scripts check-gpu static gpu-kit install uninstall fmt clean FORCE
+.PHONY: all demo ggml check check-built syntax check-unit check-scripts check-gpu static gpu-kit install uninstall fmt clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -1,0 +1,271 @@
+/* compiled.c - hexc's operators, compiled once for a device and each combination of settings, and the
+ * prepared calls by which a stream launches them. */
+#include "examples/ggml/ggml_hexc.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUCKETS = 256, KEY_MOST = 6000 };
+
+/* A compiled operator. The list of a device only grows, and its entries do not change. */
+struct Compiled {
+	Compiled *next;
+	char *key;
+	hexc_op *op;
+};
+
+typedef struct Call Call;
+
+struct Call {
+	Call *next;
+	char *key;
+	hexc_family_call *call;
+};
+
+/* Device memory that grows. */
+typedef struct Room {
+	void *data;
+	uint64_t size;
+} Room;
+
+struct Calls {
+	Device *d;
+	Call *bucket[BUCKETS];
+	Room scratch, workspace;
+};
+
+static bool
+say(char *why, size_t n, const char *what, const char *reason)
+{
+	snprintf(why, n, "%s: %s", what, reason);
+	return false;
+}
+
+/* The operator and its settings, as text. Returns its length, or 0 if it has no place. */
+static size_t
+write_key(char *key, const Launch *l)
+{
+	size_t used = (size_t)snprintf(key, KEY_MOST, "%s", l->op);
+
+	for (int i = 0; i < l->settings && used < KEY_MOST; i++)
+		used += (size_t)snprintf(key + used, KEY_MOST - used, "\n%s=%s", l->setting[i].name,
+		                         l->setting[i].value);
+	return used < KEY_MOST ? used : 0;
+}
+
+static unsigned
+hash(const char *key)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *key; key++)
+		h = (h ^ (unsigned char)*key) * 16777619u;
+	return h % BUCKETS;
+}
+
+static hexc_op *
+compile(Device *d, const Launch *l, char *why, size_t n)
+{
+	hexc_op_set set[SETTINGS_MOST];
+	hexc_op_opts opts = HEXC_OP_OPTS_INIT;
+	hexc_op *op;
+
+	for (int i = 0; i < l->settings; i++)
+		set[i] = (hexc_op_set){ l->setting[i].name, l->setting[i].value };
+	opts.arch = d->info.arch;
+	opts.cache = d->cache;
+	return hexc_op_plan(&op, l->op, set, (size_t)l->settings, &opts, why, n) ? NULL : op;
+}
+
+/* The compiled operator of a launch. The device is locked. */
+static const Compiled *
+find_compiled(Device *d, const Launch *l, const char *key, char *why, size_t n)
+{
+	Compiled *c = d->compiled;
+
+	while (c && strcmp(c->key, key))
+		c = c->next;
+	if (c)
+		return c;
+	c = calloc(1, sizeof *c);
+	if (!c || !(c->key = strdup(key))) {
+		free(c);
+		say(why, n, l->op, "out of memory");
+		return NULL;
+	}
+	c->op = compile(d, l, why, n);
+	if (!c->op) {
+		free(c->key);
+		free(c);
+		return NULL;
+	}
+	c->next = d->compiled;
+	d->compiled = c;
+	return c;
+}
+
+void
+compiled_free(Device *d)
+{
+	for (Compiled *c = d->compiled, *next; c; c = next) {
+		next = c->next;
+		hexc_op_free(c->op);
+		free(c->key);
+		free(c);
+	}
+	d->compiled = NULL;
+}
+
+static Call *
+make_call(Calls *c, const Launch *l, const char *key, char *why, size_t n)
+{
+	Device *d = c->d;
+	Call *call = calloc(1, sizeof *call);
+	const Compiled *compiled;
+
+	if (!call || !(call->key = strdup(key))) {
+		free(call);
+		say(why, n, l->op, "out of memory");
+		return NULL;
+	}
+	pthread_mutex_lock(&d->lock);
+	compiled = find_compiled(d, l, key, why, n);
+	if (compiled && hexc_family_call_new(&call->call, d->gpu, hexc_op_family(compiled->op)))
+		say(why, n, l->op, hexc_gpu_why(d->gpu));
+	pthread_mutex_unlock(&d->lock);
+	if (!call->call) {
+		free(call->key);
+		free(call);
+		return NULL;
+	}
+	call->next = c->bucket[hash(key)];
+	c->bucket[hash(key)] = call;
+	return call;
+}
+
+static hexc_family_call *
+find_call(Calls *c, const Launch *l, char *why, size_t n)
+{
+	char key[KEY_MOST];
+	Call *call;
+
+	if (!write_key(key, l)) {
+		say(why, n, l->op, "its settings are too long");
+		return NULL;
+	}
+	for (call = c->bucket[hash(key)]; call && strcmp(call->key, key);)
+		call = call->next;
+	if (!call)
+		call = make_call(c, l, key, why, n);
+	return call ? call->call : NULL;
+}
+
+static int
+set_arg(hexc_family_call *call, int at, const Arg *a, char *scratch)
+{
+	switch (a->kind) {
+	case ARG_INT: return hexc_family_call_int(call, at, a->integer);
+	case ARG_FLOAT: return hexc_family_call_float(call, at, a->number);
+	case ARG_POINTER: return hexc_family_call_ptr(call, at, a->pointer, 0);
+	case ARG_SCRATCH: return hexc_family_call_ptr(call, at, scratch + a->integer, 0);
+	}
+	return HEXC_E_INVALID;
+}
+
+static bool
+set_args(hexc_family_call *call, const Launch *l, char *scratch, char *why, size_t n)
+{
+	for (int i = 0; i < l->args; i++) {
+		int at = hexc_family_call_find(call, l->arg[i].name);
+
+		if (at < 0) {
+			snprintf(why, n, "%s: it has no argument %s", l->op, l->arg[i].name);
+			return false;
+		}
+		if (set_arg(call, at, &l->arg[i], scratch))
+			return say(why, n, l->op, hexc_family_call_why(call));
+	}
+	return true;
+}
+
+/* Makes the room at least `size` bytes, which work on `stream` may use. */
+static bool
+room_grow(Device *d, Room *room, uint64_t size, void *stream, char *why, size_t n)
+{
+	bool ok;
+
+	if (size <= room->size)
+		return true;
+	ok = stream_wait(d, stream, why, n);
+	pthread_mutex_lock(&d->lock);
+	if (ok) {
+		hexc_gpu_free(d->gpu, room->data);
+		*room = (Room){ 0 };
+		ok = !hexc_gpu_alloc(d->gpu, size, &room->data);
+		if (ok)
+			room->size = size;
+		else
+			say(why, n, "workspace", hexc_gpu_why(d->gpu));
+	}
+	pthread_mutex_unlock(&d->lock);
+	return ok;
+}
+
+static bool
+launch(Calls *c, const Launch *l, void *scratch, void *stream, char *why, size_t n)
+{
+	hexc_family_call *call = find_call(c, l, why, n);
+	uint64_t bytes = 0;
+
+	if (!call || !set_args(call, l, scratch, why, n))
+		return false;
+	if (hexc_family_call_line(call, NULL, &bytes))
+		return say(why, n, l->op, hexc_family_call_why(call));
+	if (bytes) {
+		if (!room_grow(c->d, &c->workspace, bytes, stream, why, n))
+			return false;
+		hexc_family_call_workspace(call, c->workspace.data, c->workspace.size);
+	}
+	if (hexc_family_call_launch(call, stream))
+		return say(why, n, l->op, hexc_family_call_why(call));
+	return true;
+}
+
+bool
+calls_run(Calls *c, const Work *w, void *stream, char *why, size_t n)
+{
+	bool ok = room_grow(c->d, &c->scratch, (uint64_t)w->scratch, stream, why, n);
+
+	for (int i = 0; ok && i < w->launches; i++)
+		ok = launch(c, &w->launch[i], c->scratch.data, stream, why, n);
+	return ok;
+}
+
+Calls *
+calls_new(Device *d)
+{
+	Calls *c = calloc(1, sizeof *c);
+
+	if (c)
+		c->d = d;
+	return c;
+}
+
+void
+calls_free(Calls *c)
+{
+	if (!c)
+		return;
+	for (int i = 0; i < BUCKETS; i++)
+		for (Call *call = c->bucket[i], *next; call; call = next) {
+			next = call->next;
+			hexc_family_call_free(call->call);
+			free(call->key);
+			free(call);
+		}
+	pthread_mutex_lock(&c->d->lock);
+	hexc_gpu_free(c->d->gpu, c->workspace.data);
+	hexc_gpu_free(c->d->gpu, c->scratch.data);
+	pthread_mutex_unlock(&c->d->lock);
+	free(c);
+}

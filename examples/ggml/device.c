@@ -1,0 +1,125 @@
+/* device.c - a device of ggml: a GPU or the simulator, opened when it is first used. */
+#include "examples/ggml/ggml_hexc.h"
+#include "ggml-impl.h"
+#include <stdio.h>
+#include <string.h>
+
+static Device *
+of(ggml_backend_dev_t dev)
+{
+	return dev->context;
+}
+
+void
+device_log(const Device *d, const char *what, const char *why)
+{
+	GGML_LOG_ERROR("%s: %s: %s\n", d->name, what, why);
+}
+
+bool
+device_open(Device *d, char *why, size_t n)
+{
+	pthread_mutex_lock(&d->lock);
+	if (!d->gpu && !hexc_gpu_open(&d->gpu, d->number, why, n)) {
+		d->info = (hexc_gpu_info)HEXC_GPU_INFO_INIT;
+		hexc_gpu_describe(d->gpu, &d->info);
+		snprintf(d->text, sizeof d->text, "%s", d->info.name);
+		if (hexc_cache_open(&d->cache, NULL, NULL, 0))
+			d->cache = NULL;
+		hexc_gpu_cache(d->gpu, d->cache);
+	}
+	pthread_mutex_unlock(&d->lock);
+	return d->gpu;
+}
+
+static const char *
+device_name(ggml_backend_dev_t dev)
+{
+	return of(dev)->name;
+}
+
+static const char *
+device_text(ggml_backend_dev_t dev)
+{
+	char why[WHY_MOST];
+
+	device_open(of(dev), why, sizeof why);
+	return of(dev)->text;
+}
+
+static void
+device_memory(ggml_backend_dev_t dev, size_t *free, size_t *total)
+{
+	Device *d = of(dev);
+	char why[WHY_MOST];
+
+	device_open(d, why, sizeof why);
+	*total = d->info.memory;
+	*free = d->allocated < *total ? *total - d->allocated : 0;
+}
+
+static enum ggml_backend_dev_type
+device_type(ggml_backend_dev_t dev)
+{
+	(void)dev;
+	return GGML_BACKEND_DEVICE_TYPE_GPU;
+}
+
+static void
+device_props(ggml_backend_dev_t dev, struct ggml_backend_dev_props *props)
+{
+	*props = (struct ggml_backend_dev_props){
+		.name = device_name(dev),
+		.description = device_text(dev),
+		.type = device_type(dev),
+		.caps = { .mmap_support = true },
+	};
+	device_memory(dev, &props->memory_free, &props->memory_total);
+}
+
+static ggml_backend_t
+device_init(ggml_backend_dev_t dev, const char *params)
+{
+	(void)params;
+	return stream_new(of(dev));
+}
+
+static ggml_backend_buffer_type_t
+device_buffer_type(ggml_backend_dev_t dev)
+{
+	return &of(dev)->buffers;
+}
+
+static bool
+device_supports_op(ggml_backend_dev_t dev, const struct ggml_tensor *op)
+{
+	Work w;
+
+	(void)dev;
+	switch (op->op) {
+	case GGML_OP_NONE:
+	case GGML_OP_RESHAPE:
+	case GGML_OP_VIEW:
+	case GGML_OP_PERMUTE:
+	case GGML_OP_TRANSPOSE: return true;
+	default: return describe(&w, op);
+	}
+}
+
+static bool
+device_supports_buft(ggml_backend_dev_t dev, ggml_backend_buffer_type_t type)
+{
+	return type == &of(dev)->buffers;
+}
+
+const struct ggml_backend_device_i device_interface = {
+	.get_name = device_name,
+	.get_description = device_text,
+	.get_memory = device_memory,
+	.get_type = device_type,
+	.get_props = device_props,
+	.init_backend = device_init,
+	.get_buffer_type = device_buffer_type,
+	.supports_op = device_supports_op,
+	.supports_buft = device_supports_buft,
+};

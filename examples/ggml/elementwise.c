@@ -1,0 +1,345 @@
+/* elementwise.c - operations of elements: copies between types and layouts, functions, sums and products
+ * with repeated operands, gated units. Each is one launch of hexc's `copy`, which takes any strides. */
+#include "examples/ggml/work.h"
+#include <string.h>
+
+enum { NUMBERS_MOST = 4 };
+
+/* y = expression(x, y's element of b, numbers). */
+typedef struct Pointwise {
+	View x, y, b;
+	bool has_b;
+	const char *expression; /* of x, `b` and c0, c1, ..; NULL: x */
+	float number[NUMBERS_MOST];
+	int numbers;
+} Pointwise;
+
+static bool
+is_float(const View *v)
+{
+	return v->type == GGML_TYPE_F32 || v->type == GGML_TYPE_F16 || v->type == GGML_TYPE_BF16;
+}
+
+/* Does b repeat in a dim by more than a stride of 0? */
+static bool
+wraps(const View *b, const View *y)
+{
+	View copy = *b;
+
+	return !view_repeat(&copy, y->size);
+}
+
+/* Can b be repeated to the size of y? */
+static bool
+divides(const View *b, const View *y)
+{
+	for (int i = 0; i < RANK; i++)
+		if (b->size[i] <= 0 || y->size[i] % b->size[i])
+			return false;
+	return true;
+}
+
+/* Replaces each `b` that is a word in the expression with f32(b[index]). */
+static const char *
+with_index(Work *w, const char *expression, const char *index)
+{
+	char out[600];
+	size_t used = 0;
+
+	for (const char *s = expression; *s && used + 80 < sizeof out; s++) {
+		bool inside = s > expression && strchr("abcdefghijklmnopqrstuvwxyz0123456789_", s[-1]);
+		bool word = *s == 'b' && !inside && !(s[1] && strchr("abcdefghijklmnopqrstuvwxyz0123456789_", s[1]));
+
+		if (word)
+			used += (size_t)snprintf(out + used, sizeof out - used, "f32(b[%s])", index);
+		else
+			out[used++] = *s;
+	}
+	return text(w, "%.*s", (int)used, out);
+}
+
+/* The declarations of b and the numbers. */
+static const char *
+declarations(Work *w, const Pointwise *e, bool wrapped)
+{
+	const char *size = wrapped ? "PB, QB, MB, NB" : "P, Q, M, N", *out = "";
+
+	if (e->has_b)
+		out = text(w, "b: %s[%s] strides [bp, bq, bm, %s]", type_name(e->b.type), size,
+		           e->b.stride[3] == 1 ? "1" : "bn");
+	for (int i = 0; i < e->numbers; i++)
+		out = text(w, "%s%sc%d: f32", out, *out ? ", " : "", i);
+	return out;
+}
+
+static void
+arg_sizes(Work *w, Launch *l, const View *v, const char *suffix)
+{
+	for (int i = 0; i < RANK; i++)
+		arg_int(w, l, text(w, "%c%s", "PQMN"[i], suffix), v->size[i]);
+}
+
+static void
+arg_b(Work *w, Launch *l, const Pointwise *e, bool wrapped)
+{
+	arg_pointer(w, l, "b", e->b.data);
+	for (int i = 0; i < RANK; i++)
+		if (i < 3 || e->b.stride[3] != 1)
+			arg_int(w, l, text(w, "b%c", "pqmn"[i]), e->b.stride[i]);
+	if (wrapped)
+		arg_sizes(w, l, &e->b, "B");
+}
+
+/* Writes the launch. */
+static bool
+launch(Work *w, Pointwise *e)
+{
+	bool wrapped = e->has_b && wraps(&e->b, &e->y);
+	View *all[3] = { &e->x, &e->y, &e->b };
+	Launch *l;
+
+	if (!type_name(e->x.type) || !type_name(e->y.type) || (e->has_b && !type_name(e->b.type)))
+		return false;
+	if (e->has_b && !wrapped)
+		view_repeat(&e->b, e->y.size);
+	if (!wrapped)
+		views_merge(all, e->has_b ? 3 : 2);
+	l = work_launch(w, "copy");
+	set(w, l, "IN", "%s", type_name(e->x.type));
+	set(w, l, "OUT", "%s", type_name(e->y.type));
+	if (e->expression)
+		set(w, l, "epilogue", "%s",
+		    with_index(w, e->expression, wrapped ? "p % PB, q % QB, m % MB, n % NB" : "p, q, m, n"));
+	if (e->has_b || e->numbers)
+		set(w, l, "tensors", "%s", declarations(w, e, wrapped));
+	arg_sizes(w, l, &e->y, "");
+	arg_view(w, l, "X", 'x', &e->x);
+	arg_view(w, l, "Y", 'y', &e->y);
+	if (e->has_b)
+		arg_b(w, l, e, wrapped);
+	for (int i = 0; i < e->numbers; i++)
+		arg_float(w, l, text(w, "c%d", i), (double)e->number[i]);
+	return true;
+}
+
+static float
+param(const struct ggml_tensor *op, int i)
+{
+	float x;
+
+	memcpy(&x, &op->op_params[i], sizeof x);
+	return x;
+}
+
+/* x is src[0] and y the result, of floats and of equal sizes. */
+static bool
+start(Pointwise *e, const struct ggml_tensor *op)
+{
+	*e = (Pointwise){ 0 };
+	return op->src[0] && view_of(&e->x, op->src[0]) && view_of(&e->y, op) && is_float(&e->x) &&
+	       is_float(&e->y) && view_same_size(&e->x, &e->y);
+}
+
+/* ---- copies -------------------------------------------------------------------------------------- */
+
+/* Gives a tensor whose elements are adjacent the dims of another one with as many elements. */
+static void
+reshape(View *v, const View *like)
+{
+	int64_t stride = 1;
+
+	for (int i = RANK - 1; i >= 0; i--) {
+		v->size[i] = like->size[i];
+		v->stride[i] = stride;
+		stride *= v->size[i];
+	}
+}
+
+/* The types that `copy` converts: between floats, and integers to themselves and to floats and back. */
+static bool
+converts(const View *x, const View *y)
+{
+	return type_name(x->type) && type_name(y->type);
+}
+
+bool
+copy_tensor(Work *w, const struct ggml_tensor *op)
+{
+	Pointwise e = { 0 };
+
+	if (!view_of(&e.x, op->src[0]) || !view_of(&e.y, op) || !converts(&e.x, &e.y))
+		return false;
+	if (!view_same_size(&e.x, &e.y)) {
+		if (ggml_is_contiguous(op))
+			reshape(&e.y, &e.x);
+		else if (ggml_is_contiguous(op->src[0]))
+			reshape(&e.x, &e.y);
+		else
+			return false;
+	}
+	return launch(w, &e);
+}
+
+/* x[0] of one element, and all of b. */
+bool
+repeat(Work *w, const struct ggml_tensor *op)
+{
+	Pointwise e = { .expression = "b", .has_b = true };
+
+	if (!view_of(&e.b, op->src[0]) || !view_of(&e.y, op) || e.b.type != e.y.type || !divides(&e.b, &e.y))
+		return false;
+	if (!wraps(&e.b, &e.y)) {
+		e.x = e.b;
+		view_repeat(&e.x, e.y.size);
+		e.has_b = false;
+		e.expression = NULL;
+		return launch(w, &e);
+	}
+	if (!is_float(&e.b))
+		return false;
+	e.x = e.y;
+	return launch(w, &e);
+}
+
+bool
+fill(Work *w, const struct ggml_tensor *op)
+{
+	Pointwise e = { .expression = "c0", .number = { param(op, 0) }, .numbers = 1 };
+
+	if (!view_of(&e.y, op) || !is_float(&e.y))
+		return false;
+	e.x = e.y;
+	return launch(w, &e);
+}
+
+/* ---- functions of one element -------------------------------------------------------------------- */
+
+static const char *const UNARY[GGML_UNARY_OP_COUNT] = {
+	[GGML_UNARY_OP_ABS] = "abs(x)",
+	[GGML_UNARY_OP_SGN] = "where(x > 0, 1, where(x < 0, -1, 0))",
+	[GGML_UNARY_OP_NEG] = "-x",
+	[GGML_UNARY_OP_STEP] = "where(x > 0, 1, 0)",
+	[GGML_UNARY_OP_TANH] = "tanh(x)",
+	[GGML_UNARY_OP_ELU] = "where(x > 0, x, expm1(x))",
+	[GGML_UNARY_OP_RELU] = "where(x > 0, x, 0)",
+	[GGML_UNARY_OP_SIGMOID] = "sigmoid(x)",
+	[GGML_UNARY_OP_GELU] = "gelu_tanh(x)",
+	[GGML_UNARY_OP_GELU_QUICK] = "x * sigmoid(1.702 * x)",
+	[GGML_UNARY_OP_SILU] = "silu(x)",
+	[GGML_UNARY_OP_HARDSWISH] = "x * clamp((x + 3) / 6, 0, 1)",
+	[GGML_UNARY_OP_HARDSIGMOID] = "clamp((x + 3) / 6, 0, 1)",
+	[GGML_UNARY_OP_EXP] = "exp(x)",
+	[GGML_UNARY_OP_EXPM1] = "expm1(x)",
+	[GGML_UNARY_OP_SOFTPLUS] = "where(x > 20, x, log1p(exp(x)))",
+	[GGML_UNARY_OP_GELU_ERF] = "gelu(x)",
+	/* alpha_n, alpha_p, beta, eps */
+	[GGML_UNARY_OP_XIELU] = "where(x > 0, c1 * x * x, (expm1(min(x, c3)) - x) * c0) + c2 * x",
+	[GGML_UNARY_OP_FLOOR] = "floor(x)",
+	[GGML_UNARY_OP_CEIL] = "ceil(x)",
+	/* ties away from zero */
+	[GGML_UNARY_OP_ROUND] = "trunc(x) + where(abs(x - trunc(x)) >= 0.5, where(x > 0, 1, -1), 0)",
+	[GGML_UNARY_OP_TRUNC] = "trunc(x)",
+};
+
+bool
+unary(Work *w, const struct ggml_tensor *op)
+{
+	enum ggml_unary_op which = ggml_get_unary_op(op);
+	Pointwise e;
+
+	if (!start(&e, op) || (unsigned)which >= GGML_UNARY_OP_COUNT || !UNARY[which])
+		return false;
+	e.expression = UNARY[which];
+	if (which == GGML_UNARY_OP_XIELU)
+		for (int i = 0; i < 4; i++)
+			e.number[e.numbers++] = param(op, i + 1);
+	return launch(w, &e);
+}
+
+bool
+simple(Work *w, const struct ggml_tensor *op)
+{
+	Pointwise e;
+
+	if (!start(&e, op))
+		return false;
+	switch ((int)op->op) {
+	case GGML_OP_SQR: e.expression = "x * x"; break;
+	case GGML_OP_SQRT: e.expression = "sqrt(x)"; break;
+	case GGML_OP_LOG: e.expression = "log(x)"; break;
+	case GGML_OP_SIN: e.expression = "sin(x)"; break;
+	case GGML_OP_COS: e.expression = "cos(x)"; break;
+	case GGML_OP_SCALE: e.expression = "x * c0 + c1"; break;
+	case GGML_OP_CLAMP: e.expression = "clamp(x, c0, c1)"; break;
+	case GGML_OP_LEAKY_RELU: e.expression = "where(x > 0, x, x * c0)"; break;
+	default: return false;
+	}
+	while (e.numbers < NUMBERS_MOST && strstr(e.expression, (const char[]){ 'c', (char)('0' + e.numbers), 0 })) {
+		e.number[e.numbers] = param(op, e.numbers);
+		e.numbers++;
+	}
+	return launch(w, &e);
+}
+
+/* ---- two operands -------------------------------------------------------------------------------- */
+
+bool
+binary(Work *w, const struct ggml_tensor *op)
+{
+	Pointwise e;
+
+	if (!start(&e, op) || !op->src[1] || !view_of(&e.b, op->src[1]) || !is_float(&e.b) ||
+	    !divides(&e.b, &e.y))
+		return false;
+	e.has_b = true;
+	switch ((int)op->op) {
+	case GGML_OP_ADD:
+	case GGML_OP_ADD1: e.expression = "x + b"; break;
+	case GGML_OP_SUB: e.expression = "x - b"; break;
+	case GGML_OP_MUL: e.expression = "x * b"; break;
+	case GGML_OP_DIV: e.expression = "x / b"; break;
+		/* x is the gradient of silu(b) */
+	case GGML_OP_SILU_BACK: e.expression = "x * sigmoid(b) * (1 + b * (1 - sigmoid(b)))"; break;
+	default: return false;
+	}
+	return launch(w, &e);
+}
+
+/* Of the gate x and the value b. */
+static const char *const GLU[GGML_GLU_OP_COUNT] = {
+	[GGML_GLU_OP_REGLU] = "where(x > 0, x, 0) * b",
+	[GGML_GLU_OP_GEGLU] = "gelu_tanh(x) * b",
+	[GGML_GLU_OP_SWIGLU] = "silu(x) * b",
+	/* alpha, limit */
+	[GGML_GLU_OP_SWIGLU_OAI] = "min(x, c1) * sigmoid(c0 * min(x, c1)) * (clamp(b, -c1, c1) + 1)",
+	[GGML_GLU_OP_GEGLU_ERF] = "gelu(x) * b",
+	[GGML_GLU_OP_GEGLU_QUICK] = "x * sigmoid(1.702 * x) * b",
+	/* alpha, limit */
+	[GGML_GLU_OP_SWIGLU_CLAMP] = "silu(min(x, c1)) * clamp(b, -c1, c1)",
+};
+
+bool
+glu(Work *w, const struct ggml_tensor *op)
+{
+	enum ggml_glu_op which = ggml_get_glu_op(op);
+	bool swapped = op->op_params[1] != 0;
+	Pointwise e = { .has_b = true };
+
+	if ((unsigned)which >= GGML_GLU_OP_COUNT || !GLU[which] || !view_of(&e.x, op->src[0]) || !view_of(&e.y, op))
+		return false;
+	if (op->src[1]) {
+		if (!view_of(&e.b, op->src[1]))
+			return false;
+	} else {
+		View whole = e.x;
+
+		e.x = view_part(whole, 3, swapped, 2);
+		e.b = view_part(whole, 3, !swapped, 2);
+	}
+	e.expression = GLU[which];
+	if (which == GGML_GLU_OP_SWIGLU_OAI || which == GGML_GLU_OP_SWIGLU_CLAMP)
+		for (int i = 0; i < 2; i++)
+			e.number[e.numbers++] = param(op, i + 2);
+	return is_float(&e.x) && is_float(&e.b) && is_float(&e.y) && view_same_size(&e.x, &e.y) &&
+	       view_same_size(&e.b, &e.y) && launch(w, &e);
+}

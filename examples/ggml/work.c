@@ -1,0 +1,120 @@
+/* work.c - writes lists of launches; finds the function that describes an operation. */
+#include "examples/ggml/work.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *
+text(Work *w, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+	char *out = w->text + w->used;
+
+	va_start(ap, fmt);
+	n = vsnprintf(out, TEXT_MOST - w->used, fmt, ap);
+	va_end(ap);
+	if (n < 0 || (size_t)n >= TEXT_MOST - w->used) {
+		w->failed = true;
+		return "";
+	}
+	w->used += (size_t)n + 1;
+	return out;
+}
+
+Launch *
+work_launch(Work *w, const char *op)
+{
+	Launch *l = &w->launch[w->launches < LAUNCHES_MOST ? w->launches : LAUNCHES_MOST - 1];
+
+	w->failed = w->failed || w->launches == LAUNCHES_MOST;
+	w->launches += w->launches < LAUNCHES_MOST;
+	l->op = op;
+	l->settings = l->args = 0;
+	return l;
+}
+
+void
+set(Work *w, Launch *l, const char *name, const char *fmt, ...)
+{
+	va_list ap;
+	char *out = w->text + w->used;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(out, TEXT_MOST - w->used, fmt, ap);
+	va_end(ap);
+	if (n < 0 || (size_t)n >= TEXT_MOST - w->used || l->settings == SETTINGS_MOST) {
+		w->failed = true;
+		return;
+	}
+	w->used += (size_t)n + 1;
+	l->setting[l->settings++] = (Setting){ name, out };
+}
+
+static void
+add(Work *w, Launch *l, Arg a)
+{
+	if (l->args == ARGS_MOST) {
+		w->failed = true;
+		return;
+	}
+	l->arg[l->args++] = a;
+}
+
+void
+arg_int(Work *w, Launch *l, const char *name, int64_t value)
+{
+	add(w, l, (Arg){ .name = name, .kind = ARG_INT, .integer = value });
+}
+
+void
+arg_float(Work *w, Launch *l, const char *name, double value)
+{
+	add(w, l, (Arg){ .name = name, .kind = ARG_FLOAT, .number = value });
+}
+
+void
+arg_pointer(Work *w, Launch *l, const char *name, void *pointer)
+{
+	add(w, l, (Arg){ .name = name, .kind = ARG_POINTER, .pointer = pointer });
+}
+
+void
+arg_scratch(Work *w, Launch *l, const char *name, int64_t offset)
+{
+	add(w, l, (Arg){ .name = name, .kind = ARG_SCRATCH, .integer = offset });
+}
+
+int64_t
+work_scratch(Work *w, int64_t bytes)
+{
+	int64_t at = w->scratch;
+
+	w->scratch += (bytes + 255) / 256 * 256;
+	return at;
+}
+
+void
+arg_view(Work *w, Launch *l, const char *name, char letter, const View *v)
+{
+	arg_pointer(w, l, name, v->data);
+	for (int i = 0; i < RANK; i++)
+		arg_int(w, l, text(w, "%c%c", letter, "pqmn"[i]), v->stride[i]);
+}
+
+bool
+describe(Work *w, const struct ggml_tensor *op)
+{
+	w->launches = 0;
+	w->scratch = 0;
+	w->failed = false;
+	w->used = 0;
+	switch ((int)op->op) {
+#define OP(name, function) \
+	case GGML_OP_##name: return function(w, op) && !w->failed;
+#include "examples/ggml/ops.def"
+#undef OP
+	default: return false;
+	}
+}

@@ -1,0 +1,99 @@
+/* work.h - the launches that compute one ggml operation.
+ *
+ * A Work is written by a function of ops.def from the operation's tensors: names and settings of hexc's
+ * operators, and their arguments. Settings select a kernel, which is compiled once for each combination;
+ * arguments do not. Nothing here touches a device, and tensors need no memory yet. */
+#ifndef GGML_HEXC_WORK_H
+#define GGML_HEXC_WORK_H
+#include "ggml.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdint.h>
+
+enum { RANK = GGML_MAX_DIMS, LAUNCHES_MOST = 8, SETTINGS_MOST = 16, ARGS_MOST = 64, TEXT_MOST = 8192 };
+
+/* A tensor as hexc reads it, the outermost dim first: dim 3 is ggml's dim 0. Strides are in elements. */
+typedef struct View {
+	enum ggml_type type;
+	void *data;             /* device memory; may be NULL before it is allocated */
+	int64_t size[RANK];
+	int64_t stride[RANK];
+} View;
+
+typedef struct Setting {
+	const char *name, *value;
+} Setting;
+
+typedef enum ArgKind { ARG_POINTER, ARG_SCRATCH, ARG_INT, ARG_FLOAT } ArgKind;
+
+typedef struct Arg {
+	const char *name;
+	ArgKind kind;
+	void *pointer;
+	int64_t integer;        /* of ARG_SCRATCH the offset in the scratch memory */
+	double number;
+} Arg;
+
+/* One operator of hexc with its settings and arguments. */
+typedef struct Launch {
+	const char *op;
+	Setting setting[SETTINGS_MOST];
+	int settings;
+	Arg arg[ARGS_MOST];
+	int args;
+} Launch;
+
+typedef struct Work {
+	Launch launch[LAUNCHES_MOST];
+	int launches;
+	int64_t scratch;        /* bytes of device memory for values between launches */
+	bool failed;            /* a list was full */
+	char text[TEXT_MOST];   /* the settings' values and the arguments' names */
+	size_t used;
+} Work;
+
+/* Writes the launches of an operation. Returns false if no kernel of hexc computes it. */
+bool describe(Work *w, const struct ggml_tensor *op);
+
+/* ---- view.c */
+
+/* Sets *v to tensor t. Returns false if its elements are in blocks, or its strides are no multiples of an
+ * element. */
+bool view_of(View *v, const struct ggml_tensor *t);
+/* The same for rows of blocks: dim 3 counts blocks. */
+int64_t view_count(const View *v);
+/* Splits dim `dim` of v into `parts` halves and returns number `part`. */
+View view_part(View v, int dim, int64_t part, int64_t parts);
+/* Repeats dims of size 1 up to `size`, by strides of 0. Returns false if another dim differs. */
+bool view_repeat(View *v, const int64_t size[RANK]);
+/* Merges dims that are adjacent in memory in all views, which have equal sizes, into the inner ones. */
+void views_merge(View *const *v, int n);
+bool view_same_size(const View *a, const View *b);
+/* hexc's name of an element type; NULL if it has none. */
+const char *type_name(enum ggml_type type);
+
+/* ---- work.c */
+
+/* Starts another launch. */
+Launch *work_launch(Work *w, const char *op);
+/* Sets a setting; the value is formatted. */
+void set(Work *w, Launch *l, const char *name, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* Set arguments. `name` is a literal, or text of w. */
+void arg_int(Work *w, Launch *l, const char *name, int64_t value);
+void arg_float(Work *w, Launch *l, const char *name, double value);
+void arg_pointer(Work *w, Launch *l, const char *name, void *pointer);
+void arg_scratch(Work *w, Launch *l, const char *name, int64_t offset);
+/* Formats text that lives as long as w. */
+const char *text(Work *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Reserves scratch memory and returns its offset, a multiple of 256. */
+int64_t work_scratch(Work *w, int64_t bytes);
+/* Sets argument `name` to v's memory, and its strides to the arguments `letter`p, q, m and n. */
+void arg_view(Work *w, Launch *l, const char *name, char letter, const View *v);
+
+/* ---- the operations */
+
+#define OP(op, function) bool function(Work *w, const struct ggml_tensor *op);
+#include "examples/ggml/ops.def"
+#undef OP
+#endif
