@@ -14,12 +14,6 @@ typedef struct Pointwise {
 	int numbers;
 } Pointwise;
 
-static bool
-is_float(const View *v)
-{
-	return v->type == GGML_TYPE_F32 || v->type == GGML_TYPE_F16 || v->type == GGML_TYPE_BF16;
-}
-
 /* Does b repeat in a dim by more than a stride of 0? */
 static bool
 wraps(const View *b, const View *y)
@@ -73,13 +67,6 @@ declarations(Work *w, const Pointwise *e, bool wrapped)
 }
 
 static void
-arg_sizes(Work *w, Launch *l, const View *v, const char *suffix)
-{
-	for (int i = 0; i < RANK; i++)
-		arg_int(w, l, text(w, "%c%s", "PQMN"[i], suffix), v->size[i]);
-}
-
-static void
 arg_b(Work *w, Launch *l, const Pointwise *e, bool wrapped)
 {
 	arg_pointer(w, l, "b", e->b.data);
@@ -103,7 +90,7 @@ launch(Work *w, Pointwise *e)
 	if (e->has_b && !wrapped)
 		view_repeat(&e->b, e->y.size);
 	if (!wrapped)
-		views_merge(all, e->has_b ? 3 : 2);
+		views_merge(all, e->has_b ? 3 : 2, RANK);
 	l = work_launch(w, "copy");
 	set(w, l, "IN", "%s", type_name(e->x.type));
 	set(w, l, "OUT", "%s", type_name(e->y.type));
@@ -120,15 +107,6 @@ launch(Work *w, Pointwise *e)
 	for (int i = 0; i < e->numbers; i++)
 		arg_float(w, l, text(w, "c%d", i), (double)e->number[i]);
 	return true;
-}
-
-static float
-param(const struct ggml_tensor *op, int i)
-{
-	float x;
-
-	memcpy(&x, &op->op_params[i], sizeof x);
-	return x;
 }
 
 /* x is src[0] and y the result, of floats and of equal sizes. */

@@ -63,6 +63,18 @@ view_repeat(View *v, const int64_t size[RANK])
 }
 
 bool
+is_float(const View *v)
+{
+	return v->type == GGML_TYPE_F32 || v->type == GGML_TYPE_F16 || v->type == GGML_TYPE_BF16;
+}
+
+bool
+is_row(const View *v)
+{
+	return v->stride[3] == 1 || v->size[3] == 1;
+}
+
+bool
 view_same_size(const View *a, const View *b)
 {
 	for (int i = 0; i < RANK; i++)
@@ -104,9 +116,9 @@ all_adjacent(View *const *v, int n, int i)
 }
 
 void
-views_merge(View *const *v, int n)
+views_merge(View *const *v, int n, int dims)
 {
-	for (int i = RANK - 2; i >= 0; i--)
+	for (int i = dims - 2; i >= 0; i--)
 		for (int left = i; left >= 0 && v[0]->size[i] > 1 && all_adjacent(v, n, i); left--)
 			for (int j = 0; j < n; j++)
 				merge(v[j], i);

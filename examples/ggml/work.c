@@ -103,6 +103,30 @@ arg_view(Work *w, Launch *l, const char *name, char letter, const View *v)
 		arg_int(w, l, text(w, "%c%c", letter, "pqmn"[i]), v->stride[i]);
 }
 
+void
+arg_rows(Work *w, Launch *l, const char *name, const char *letters, const View *v)
+{
+	arg_pointer(w, l, name, v->data);
+	for (int i = 0; i < RANK - 1; i++)
+		arg_int(w, l, text(w, "%c%c", letters[0], letters[1 + i]), v->stride[i]);
+}
+
+void
+arg_sizes(Work *w, Launch *l, const View *v, const char *suffix)
+{
+	for (int i = 0; i < RANK; i++)
+		arg_int(w, l, text(w, "%c%s", "PQMN"[i], suffix), v->size[i]);
+}
+
+float
+param(const struct ggml_tensor *op, int i)
+{
+	float x;
+
+	memcpy(&x, &op->op_params[i], sizeof x);
+	return x;
+}
+
 bool
 describe(Work *w, const struct ggml_tensor *op)
 {

@@ -67,9 +67,12 @@ int64_t view_count(const View *v);
 View view_part(View v, int dim, int64_t part, int64_t parts);
 /* Repeats dims of size 1 up to `size`, by strides of 0. Returns false if another dim differs. */
 bool view_repeat(View *v, const int64_t size[RANK]);
-/* Merges dims that are adjacent in memory in all views, which have equal sizes, into the inner ones. */
-void views_merge(View *const *v, int n);
+/* Merges those of the outer `dims` dims that are adjacent in memory in all views, which have equal sizes,
+ * into the inner ones of them. */
+void views_merge(View *const *v, int n, int dims);
 bool view_same_size(const View *a, const View *b);
+bool is_float(const View *v); /* f32, f16 or bf16 */
+bool is_row(const View *v);   /* are elements of dim 3 adjacent? */
 /* hexc's name of an element type; NULL if it has none. */
 const char *type_name(enum ggml_type type);
 
@@ -90,6 +93,20 @@ const char *text(Work *w, const char *fmt, ...) __attribute__((format(printf, 2,
 int64_t work_scratch(Work *w, int64_t bytes);
 /* Sets argument `name` to v's memory, and its strides to the arguments `letter`p, q, m and n. */
 void arg_view(Work *w, Launch *l, const char *name, char letter, const View *v);
+
+/* The same for tensors whose elements of dim 3 are adjacent: strides of the outer dims, in arguments
+ * letters[0] letters[1], letters[0] letters[2], letters[0] letters[3]. */
+void arg_rows(Work *w, Launch *l, const char *name, const char *letters, const View *v);
+/* Sets v's sizes in the arguments P, Q, M and N, with a suffix. */
+void arg_sizes(Work *w, Launch *l, const View *v, const char *suffix);
+/* op_params[i], as a float. */
+float param(const struct ggml_tensor *op, int i);
+
+/* ---- norm.c */
+
+/* ALiBi's slopes of heads: exp2(out[1] * (h + 1)) for h < out[0], exp2(out[2] * (2 * (h - out[0]) + 1)) for others; 1 if
+ * max_bias is 0. */
+void alibi(float max_bias, int64_t heads, double out[3]);
 
 /* ---- the operations */
 

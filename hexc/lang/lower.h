@@ -432,9 +432,10 @@ void lower_stmts(Lower *l, const Stmt *s);
 /* Assigns v to a variable; reports what does not fit. */
 void lower_set_var(Lower *l, const Stmt *s, Sym *sym, Operand v);
 void lower_let(Lower *l, const Stmt *s);
-/* If v was just lowered from fill(X[...], 0), removes the load and the fill, and returns the slice,
- * which a copy to shared memory fills itself; else returns VK_none. */
-LoweredValue lower_zero_filled(Lower *l, const LoweredValue *v);
+/* If v was just lowered from X[...], cast to its own type or not, or from fill(X[...], 0), and has no name,
+ * returns the slice, which may be copied to shared memory instead, where it has v's type: *filled, with zeros out of bounds. Else returns
+ * VK_none. The load is then dead code. */
+LoweredValue lower_copied(Lower *l, const LoweredValue *v, bool *filled);
 /* Marks v as `register`: it stays in registers. */
 void lower_keep(Val *v);
 void lower_for(Lower *l, const Stmt *s);

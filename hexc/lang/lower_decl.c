@@ -56,23 +56,24 @@ alloc(Lower *l, const Stmt *s, Type t)
 }
 
 LoweredValue
-lower_zero_filled(Lower *l, const LoweredValue *v)
+lower_copied(Lower *l, const LoweredValue *v, bool *filled)
 {
-	Op *fill = v->kind == VK_val ? v->v->def : NULL, *load = fill && fill->nin ? fill->in[0]->def : NULL;
+	Op *last = v->kind == VK_val && !v->v->name ? v->v->def : NULL;
+	const Op *fill = last && last->code == O_fill ? last : NULL, *load = fill ? fill->in[0]->def : last;
 	LoweredValue r = { .kind = VK_view };
 	double f = fill ? fill->fimm : 0;
 
-	if (!fill || fill->code != O_fill || fill != l->b->last || !load || load->code != O_load ||
-	    load->next != fill)
+	*filled = false;
+	if (!last || last != l->b->last || !load || load->code != O_load || load->out[0]->name ||
+	    (fill && load->next != fill))
 		return value_none();
 	r.v = load_source(load);
-	if (fabs(f) > 0 || signbit(f) || isnan(f) || IMM(fill, fill)) /* floats: in fimm */
+	if (fabs(f) > 0 || signbit(f) || isnan(f) || (fill && IMM(fill, fill))) /* floats: in fimm */
 		return value_none();
 	if (r.v->type.space != S_global || r.v->type.dtype != v->v->type.dtype || !r.v->def ||
 	    fabs(num_outside(r.v->type.dtype)) > 0)
 		return value_none();
-	op_unlink(fill);
-	op_unlink(load);
+	*filled = fill != NULL;
 	return r;
 }
 
@@ -81,15 +82,16 @@ lower_zero_filled(Lower *l, const LoweredValue *v)
 static LoweredValue
 fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
 {
-	LoweredValue r = { .kind = VK_view }, filled = value_none();
+	LoweredValue r = { .kind = VK_view }, slice = value_none();
+	bool filled = false;
 	const Type *from;
 	Val *in[2];
 
 	t.space = S_reg;
 	if (value_is_tile(&src.v) && type_same(&src.v.v->type, &t))
-		filled = lower_zero_filled(l, &src.v);
-	if (filled.kind == VK_view)
-		src.v = filled;
+		slice = lower_copied(l, &src.v, &filled);
+	if (slice.kind == VK_view)
+		src.v = slice;
 	from = src.v.kind == VK_view ? &src.v.v->type : NULL;
 	t.space = S_global;
 	if (from && type_same(from, &t)) {
@@ -101,7 +103,7 @@ fill_shared(Lower *l, const Stmt *s, Operand src, Type t)
 		}
 		in[0] = lower_whole(l, src.e->src, src.v.v);
 		in[1] = r.v = alloc(l, s, t);
-		IMM_SET(op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL), filled, filled.kind == VK_view);
+		IMM_SET(op_new(l->b, NULL, O_copy, s->src, 2, in, 0, NULL), filled, filled);
 		return r;
 	}
 	t.space = S_reg;

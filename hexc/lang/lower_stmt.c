@@ -228,9 +228,8 @@ assign_slice(Lower *l, const Stmt *s)
 
 		r.space = S_reg;
 		if (value_is_tile(&src.v) && type_same(&src.v.v->type, &r))
-			slice = lower_zero_filled(l, &src.v);
-		filled = slice.kind == VK_view;
-		src.v = filled ? slice : src.v;
+			slice = lower_copied(l, &src.v, &filled);
+		src.v = slice.kind == VK_view ? slice : src.v;
 	}
 	if (copies && src.v.kind == VK_view && type_same(&src.v.v->type, &g) &&
 	    l->k->param[root_of(src.v.v)->index].read) {

@@ -1,0 +1,127 @@
+/* rope.c - ROPE: rotation of pairs by position, of one position a token or of four (mrope), with YaRN's
+ * scaling. ggml's X[d, h, t, p] is hexc's X[p, t, h, d]. */
+#include "examples/ggml/work.h"
+#include <math.h>
+#include <string.h>
+
+static const float PI = 3.14159265f;
+
+/* op_params of ROPE, as ggml.c writes them. */
+typedef struct Rope {
+	int32_t dims, mode, context, begin, section[4];
+	float base, scale, extrapolate, size, fast, slow;
+} Rope;
+
+static Rope
+read_rope(const struct ggml_tensor *op)
+{
+	const int32_t *p = op->op_params;
+	Rope r = {
+		.dims = p[1], .mode = p[2], .context = p[4], .begin = p[15],
+		.base = param(op, 5), .scale = param(op, 6), .extrapolate = param(op, 7), .size = param(op, 8),
+		.fast = param(op, 9), .slow = param(op, 10),
+	};
+
+	memcpy(r.section, p + 11, sizeof r.section);
+	return r;
+}
+
+/* Which of a token's four positions pair i has, as an expression of s, the number in the sections. */
+static const char *
+position(Work *w, const Rope *r)
+{
+	const int32_t *n = r->section;
+	int32_t all = n[0] + n[1] + n[2] + n[3];
+
+	if (!(r->mode & GGML_ROPE_TYPE_MROPE))
+		return "t";
+	if (r->mode == GGML_ROPE_TYPE_IMROPE)
+		return text(w, "t + T * where(i %% %d %% 3 == 1 && i %% %d < %d, 1, where(i %% %d %% 3 == 2 && i %% %d < %d, "
+		            "2, where(i %% %d %% 3 == 0 && i %% %d < %d, 0, 3)))",
+		            all, all, 3 * n[1], all, all, 3 * n[2], all, all, 3 * n[0]);
+	return text(w, "t + T * where(i %% %d < %d, 0, where(i %% %d < %d, 1, where(i %% %d < %d, 2, 3)))", all, n[0],
+	            all, n[0] + n[1], all, n[0] + n[1] + n[2]);
+}
+
+/* The number of the pair by which its speed falls: in images that of its section. */
+static const char *
+pair(Work *w, const Rope *r)
+{
+	const int32_t *n = r->section;
+	int32_t all = n[0] + n[1] + n[2] + n[3], a = n[0], b = a + n[1], c = b + n[2];
+
+	if (r->mode != GGML_ROPE_TYPE_VISION)
+		return "f32(i)";
+	return text(w, "f32(i %% %d - where(i %% %d < %d, 0, where(i %% %d < %d, %d, where(i %% %d < %d, %d, %d))))", all,
+	            all, a, all, b, a, all, c, b, c);
+}
+
+/* The dims from which on, and up to which, YaRN mixes (ggml_rope_yarn_corr_dims). */
+static void
+yarn_range(const Rope *r, float *low, float *high)
+{
+	float turns[2] = { r->fast, r->slow }, at[2];
+
+	for (int i = 0; i < 2; i++)
+		at[i] = (float)r->dims * logf((float)r->context / (turns[i] * 2 * PI)) / (2 * logf(r->base));
+	*low = fmaxf(0, floorf(at[0]));
+	*high = fminf((float)r->dims - 1, ceilf(at[1]));
+}
+
+static void
+arg_yarn(Work *w, Launch *l, const Rope *r)
+{
+	float low = 0, high = 0, size = r->size;
+
+	if (r->extrapolate != 0) {
+		yarn_range(r, &low, &high);
+		size *= 1 + 0.1f * logf(1 / r->scale);
+	}
+	arg_float(w, l, "speed", -2 * log2((double)r->base) / (double)r->dims);
+	arg_float(w, l, "fs", (double)r->scale);
+	arg_float(w, l, "mix", (double)r->extrapolate);
+	arg_float(w, l, "low", (double)low);
+	arg_float(w, l, "span", (double)fmaxf(0.001f, high - low));
+	arg_float(w, l, "size", (double)size);
+}
+
+bool
+rope(Work *w, const struct ggml_tensor *op)
+{
+	const struct ggml_tensor *factors = op->src[2];
+	bool back = op->op == GGML_OP_ROPE_BACK;
+	Rope r = read_rope(op);
+	View x, y, at;
+	bool vision = r.mode == GGML_ROPE_TYPE_VISION;
+	Launch *l;
+
+	if (!view_of(&x, op->src[0]) || !view_of(&y, op) || !view_of(&at, op->src[1]) || !is_float(&x) ||
+	    !is_float(&y) || !is_row(&x) || !is_row(&y) || at.type != GGML_TYPE_I32)
+		return false;
+	if (r.dims < 2 || r.dims % 2 || ((r.mode & GGML_ROPE_TYPE_MROPE) && r.section[0] + r.section[1] + r.section[2] <= 0))
+		return false;
+	l = work_launch(w, "rope");
+	set(w, l, "IN", "%s", type_name(x.type));
+	set(w, l, "OUT", "%s", type_name(y.type));
+	set(w, l, "D", "%d", (int)x.size[3]);
+	set(w, l, "ROT", "%d", vision ? 2 * r.dims : r.dims);
+	set(w, l, "BEGIN", "%d", r.begin);
+	set(w, l, "PAIRS", "%d", r.mode == GGML_ROPE_TYPE_NORMAL);
+	set(w, l, "tensors", "pos: i32[TP], speed: f32, fs: f32, mix: f32, low: f32, span: f32%s",
+	    factors ? ", ff: f32[PAIRS_F]" : "");
+	set(w, l, "angle", "%sf32(pos[%s]) * exp2(%s * speed)%s * (fs + (1 - fs) * mix * (1 - clamp((f32(i) - low) / span, 0, 1)))",
+	    back ? "-" : "", position(w, &r), pair(w, &r), factors ? " / ff[i]" : "");
+	arg_int(w, l, "P", x.size[0]);
+	arg_int(w, l, "T", x.size[1]);
+	arg_int(w, l, "H", x.size[2]);
+	arg_int(w, l, "TP", at.size[3]);
+	arg_rows(w, l, "X", "xpth", &x);
+	arg_rows(w, l, "Y", "ypth", &y);
+	arg_pointer(w, l, "pos", at.data);
+	if (factors) {
+		arg_pointer(w, l, "ff", factors->data);
+		arg_int(w, l, "PAIRS_F", factors->ne[0]);
+	}
+	arg_yarn(w, l, &r);
+	return true;
+}

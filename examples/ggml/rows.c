@@ -1,0 +1,65 @@
+/* rows.c - GET_ROWS and SET_ROWS of tensors that are not quantized. */
+#include "examples/ggml/work.h"
+
+/* Indices [1, P, Q, M] of ggml are [P, Q, M] of hexc. */
+static void
+arg_index(Work *w, Launch *l, const View *v)
+{
+	arg_pointer(w, l, "I", v->data);
+	for (int i = 0; i < 3; i++)
+		arg_int(w, l, text(w, "i%c", "pqm"[i]), v->stride[i + 1]);
+}
+
+static bool
+is_index(const View *v)
+{
+	return (v->type == GGML_TYPE_I32 || v->type == GGML_TYPE_I64) && v->size[0] == 1;
+}
+
+bool
+get_rows(Work *w, const struct ggml_tensor *op)
+{
+	View table, index, y;
+	Launch *l;
+
+	if (!view_of(&table, op->src[0]) || !view_of(&index, op->src[1]) || !view_of(&y, op) ||
+	    !is_index(&index) || !is_row(&table) || !is_row(&y))
+		return false;
+	if (!(is_float(&table) && is_float(&y)) && !(table.type == y.type && table.type == GGML_TYPE_I32))
+		return false;
+	l = work_launch(w, "get_rows");
+	set(w, l, "IN", "%s", type_name(table.type));
+	set(w, l, "OUT", "%s", type_name(y.type));
+	set(w, l, "INDEX", "%s", type_name(index.type));
+	for (int i = 0; i < RANK; i++)
+		arg_int(w, l, text(w, "%c", "PQMN"[i]), y.size[i]);
+	arg_int(w, l, "V", table.size[2]);
+	arg_index(w, l, &index);
+	arg_rows(w, l, "E", "epqm", &table);
+	arg_rows(w, l, "Y", "ypqm", &y);
+	return true;
+}
+
+bool
+set_rows(Work *w, const struct ggml_tensor *op)
+{
+	View x, index, y;
+	Launch *l;
+
+	if (!view_of(&x, op->src[0]) || !view_of(&index, op->src[1]) || !view_of(&y, op) || !is_index(&index) ||
+	    !is_row(&x) || !is_row(&y) || !is_float(&x) || !is_float(&y))
+		return false;
+	l = work_launch(w, "set_rows");
+	set(w, l, "IN", "%s", type_name(x.type));
+	set(w, l, "OUT", "%s", type_name(y.type));
+	set(w, l, "INDEX", "%s", type_name(index.type));
+	for (int i = 0; i < RANK; i++)
+		arg_int(w, l, text(w, "%c", "PQMN"[i]), x.size[i]);
+	arg_int(w, l, "V", y.size[2]);
+	arg_int(w, l, "PI", index.size[1]);
+	arg_int(w, l, "QI", index.size[2]);
+	arg_index(w, l, &index);
+	arg_rows(w, l, "X", "xpqm", &x);
+	arg_rows(w, l, "Y", "ypqm", &y);
+	return true;
+}
