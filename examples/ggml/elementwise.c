@@ -321,3 +321,54 @@ glu(Work *w, const struct ggml_tensor *op)
 	return is_float(&e.x) && is_float(&e.b) && is_float(&e.y) && view_same_size(&e.x, &e.y) &&
 	       view_same_size(&e.b, &e.y) && launch(w, &e);
 }
+
+/* dst[n, e, t] = src0[n, e, t] + src1[n, ids[e, t]]. */
+bool
+add_id(Work *w, const struct ggml_tensor *op)
+{
+	View x, y, b, ids;
+	Launch *l;
+
+	if (!view_of(&x, op->src[0]) || !view_of(&y, op) || !view_of(&b, op->src[1]) || !view_of(&ids, op->src[2]) ||
+	    !is_float(&x) || !is_float(&y) || !is_float(&b) || !is_row(&b) || ids.type != GGML_TYPE_I32 ||
+	    !view_same_size(&x, &y) || y.size[0] != 1)
+		return false;
+	l = work_launch(w, "copy");
+	set(w, l, "IN", "%s", type_name(x.type));
+	set(w, l, "OUT", "%s", type_name(y.type));
+	set(w, l, "epilogue", "x + f32(b[ids[q, m], n])");
+	set(w, l, "tensors", "b: %s[E, N] strides [bm, 1], ids: i32[Q, M] strides [iq, im]", type_name(b.type));
+	arg_sizes(w, l, &y, "");
+	arg_view(w, l, "X", 'x', &x);
+	arg_view(w, l, "Y", 'y', &y);
+	arg_pointer(w, l, "b", b.data);
+	arg_int(w, l, "E", b.size[2]);
+	arg_int(w, l, "bm", b.stride[2]);
+	arg_pointer(w, l, "ids", ids.data);
+	arg_int(w, l, "iq", ids.stride[2]);
+	arg_int(w, l, "im", ids.stride[3]);
+	return true;
+}
+
+/* A part of dst along a dim, for each source. */
+bool
+concat(Work *w, const struct ggml_tensor *op)
+{
+	int dim = RANK - 1 - op->op_params[0];
+	View whole;
+
+	if (!view_of(&whole, op) || dim < 0 || dim >= RANK)
+		return false;
+	for (int i = 0, at = 0; i < 2; i++) {
+		Pointwise e = { .y = whole };
+
+		if (!view_of(&e.x, op->src[i]) || e.x.type != whole.type)
+			return false;
+		e.y.data = (char *)e.y.data + at * e.y.stride[dim] * (int64_t)ggml_type_size(whole.type);
+		e.y.size[dim] = e.x.size[dim];
+		at += (int)e.x.size[dim];
+		if (!view_same_size(&e.x, &e.y) || !launch(w, &e))
+			return false;
+	}
+	return true;
+}

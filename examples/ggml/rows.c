@@ -22,8 +22,13 @@ get_rows(Work *w, const struct ggml_tensor *op)
 	View table, index, y;
 	Launch *l;
 
-	if (!view_of(&table, op->src[0]) || !view_of(&index, op->src[1]) || !view_of(&y, op) ||
-	    !is_index(&index) || !is_row(&table) || !is_row(&y))
+	if (!view_of(&index, op->src[1]) || !view_of(&y, op) || !is_index(&index) || !is_row(&y))
+		return false;
+	if (view_of_blocks(&table, op->src[0])) {
+		decode_rows(w, &table, &index, &y);
+		return is_float(&y);
+	}
+	if (!view_of(&table, op->src[0]) || !is_row(&table))
 		return false;
 	if (!(is_float(&table) && is_float(&y)) && !(table.type == y.type && table.type == GGML_TYPE_I32))
 		return false;

@@ -23,8 +23,7 @@ view_of(View *v, const struct ggml_tensor *t)
 
 	if (ggml_blck_size(t->type) != 1)
 		return false;
-	v->type = t->type;
-	v->data = t->data;
+	*v = (View){ .type = t->type, .data = t->data };
 	for (int i = 0; i < RANK; i++) {
 		v->size[i] = t->ne[RANK - 1 - i];
 		v->stride[i] = (int64_t)t->nb[RANK - 1 - i] / size;

@@ -106,7 +106,10 @@ arg_view(Work *w, Launch *l, const char *name, char letter, const View *v)
 void
 arg_rows(Work *w, Launch *l, const char *name, const char *letters, const View *v)
 {
-	arg_pointer(w, l, name, v->data);
+	if (v->scratch)
+		arg_scratch(w, l, name, v->offset);
+	else
+		arg_pointer(w, l, name, v->data);
 	for (int i = 0; i < RANK - 1; i++)
 		arg_int(w, l, text(w, "%c%c", letters[0], letters[1 + i]), v->stride[i]);
 }

@@ -17,6 +17,8 @@ enum { RANK = GGML_MAX_DIMS, LAUNCHES_MOST = 8, SETTINGS_MOST = 16, ARGS_MOST = 
 typedef struct View {
 	enum ggml_type type;
 	void *data;             /* device memory; may be NULL before it is allocated */
+	bool scratch;           /* scratch memory, from `offset` on, instead of data */
+	int64_t offset;
 	int64_t size[RANK];
 	int64_t stride[RANK];
 } View;
@@ -61,7 +63,7 @@ bool describe(Work *w, const struct ggml_tensor *op);
 /* Sets *v to tensor t. Returns false if its elements are in blocks, or its strides are no multiples of an
  * element. */
 bool view_of(View *v, const struct ggml_tensor *t);
-/* The same for rows of blocks: dim 3 counts blocks. */
+/* The number of elements. */
 int64_t view_count(const View *v);
 /* Splits dim `dim` of v into `parts` halves and returns number `part`. */
 View view_part(View v, int dim, int64_t part, int64_t parts);
@@ -101,6 +103,18 @@ void arg_rows(Work *w, Launch *l, const char *name, const char *letters, const V
 void arg_sizes(Work *w, Launch *l, const View *v, const char *suffix);
 /* op_params[i], as a float. */
 float param(const struct ggml_tensor *op, int i);
+
+/* ---- blocks.c */
+
+/* The name of a block type as hexc's format; "" if hexc has none. */
+const char *block_format(enum ggml_type type);
+/* Sets *v to the bytes of a tensor in blocks: dim 3 counts bytes. Returns false if it is none, its blocks are
+ * not adjacent, or hexc has no such format. */
+bool view_of_blocks(View *v, const struct ggml_tensor *t);
+/* Adds a launch that decodes rows of n elements, and returns the f16 tensor in scratch memory. */
+View decode_blocks(Work *w, const View *blocks, int64_t n);
+/* Adds a launch that decodes the rows that index[p, q, m] names to y. */
+void decode_rows(Work *w, const View *blocks, const View *index, const View *y);
 
 /* ---- norm.c */
 

@@ -1,0 +1,95 @@
+/* blocks.c - tensors in ggml's block types: hexc's formats of GGUF (hexc_format_expr) say what their bytes mean.
+ * They are decoded before a product, to f16 in scratch memory, or row by row. */
+#include "examples/ggml/work.h"
+#include "lib/hexc_weights.h"
+
+enum { EXPRESSION = 6000 };
+
+bool
+view_of_blocks(View *v, const struct ggml_tensor *t)
+{
+	char expression[EXPRESSION];
+	int64_t size = (int64_t)ggml_type_size(t->type);
+
+	if (ggml_blck_size(t->type) == 1 || t->nb[0] != (size_t)size ||
+	    hexc_format_expr(block_format(t->type), "w[", "n", expression, sizeof expression))
+		return false;
+	*v = (View){ .type = t->type, .data = t->data };
+	for (int i = 0; i < RANK - 1; i++) {
+		v->size[i] = t->ne[RANK - 1 - i];
+		v->stride[i] = (int64_t)t->nb[RANK - 1 - i];
+	}
+	v->size[RANK - 1] = t->ne[0] / ggml_blck_size(t->type) * size;
+	v->stride[RANK - 1] = 1;
+	return true;
+}
+
+const char *
+block_format(enum ggml_type type)
+{
+	switch ((int)type) {
+	case GGML_TYPE_Q4_0: return "Q4_0";
+	case GGML_TYPE_Q4_1: return "Q4_1";
+	case GGML_TYPE_Q5_0: return "Q5_0";
+	case GGML_TYPE_Q5_1: return "Q5_1";
+	case GGML_TYPE_Q8_0: return "Q8_0";
+	case GGML_TYPE_Q2_K: return "Q2_K";
+	case GGML_TYPE_Q3_K: return "Q3_K";
+	case GGML_TYPE_Q4_K: return "Q4_K";
+	case GGML_TYPE_Q5_K: return "Q5_K";
+	case GGML_TYPE_Q6_K: return "Q6_K";
+	case GGML_TYPE_IQ4_NL: return "IQ4_NL";
+	case GGML_TYPE_IQ4_XS: return "IQ4_XS";
+	case GGML_TYPE_TQ2_0: return "TQ2_0";
+	case GGML_TYPE_MXFP4: return "MXFP4";
+	case GGML_TYPE_NVFP4: return "NVFP4";
+	default: return "";
+	}
+}
+
+/* A launch that computes y, whose rows are those of `blocks` at row `row`, an index of p, q and m. */
+static Launch *
+decode(Work *w, const View *blocks, const char *row, const char *more, const View *y)
+{
+	char expression[EXPRESSION];
+	Launch *l = work_launch(w, "compute");
+
+	hexc_format_expr(block_format(blocks->type), text(w, "w[%s", row), "n", expression, sizeof expression);
+	set(w, l, "OUT", "%s", type_name(y->type));
+	set(w, l, "value", "%s", expression);
+	set(w, l, "tensors", "w: u8[PW, QW, MW, NW] strides [wp, wq, wm, 1]%s", more);
+	arg_sizes(w, l, y, "");
+	arg_sizes(w, l, blocks, "W");
+	arg_rows(w, l, "w", "wpqm", blocks);
+	for (int i = 0; i < RANK; i++)
+		arg_int(w, l, text(w, "y%c", "pqmn"[i]), y->stride[i]);
+	return l;
+}
+
+View
+decode_blocks(Work *w, const View *blocks, int64_t n)
+{
+	View y = { .type = GGML_TYPE_F16, .scratch = true };
+	int64_t stride = 1;
+
+	for (int i = RANK - 1; i >= 0; i--) {
+		y.size[i] = i == RANK - 1 ? n : blocks->size[i];
+		y.stride[i] = stride;
+		stride *= y.size[i];
+	}
+	y.offset = work_scratch(w, 2 * stride);
+	arg_scratch(w, decode(w, blocks, "p, q, m", "", &y), "Y", y.offset);
+	return y;
+}
+
+void
+decode_rows(Work *w, const View *blocks, const View *index, const View *y)
+{
+	Launch *l = decode(w, blocks, "p, q, ids[p, q, m]",
+	                   text(w, ", ids: %s[P, Q, M] strides [ip, iq, im]", type_name(index->type)), y);
+
+	arg_pointer(w, l, "ids", index->data);
+	for (int i = 0; i < 3; i++)
+		arg_int(w, l, text(w, "i%c", "pqm"[i]), index->stride[i + 1]);
+	arg_pointer(w, l, "Y", y->data);
+}
