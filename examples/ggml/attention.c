@@ -26,8 +26,20 @@ is_width(int64_t d)
 	return d >= 16 && d <= 256 && d % 8 == 0;
 }
 
+/* Keys or values; blocks are decoded first. */
 static bool
-read_attention(Attention *a, const struct ggml_tensor *op)
+cache_of(Work *w, View *v, const struct ggml_tensor *t)
+{
+	if (view_of(v, t))
+		return true;
+	if (!view_of_blocks(v, t))
+		return false;
+	*v = decode_blocks(w, v, t->ne[0]);
+	return true;
+}
+
+static bool
+read_attention(Work *w, Attention *a, const struct ggml_tensor *op)
 {
 	*a = (Attention){
 		.masked = op->src[3],
@@ -36,7 +48,7 @@ read_attention(Attention *a, const struct ggml_tensor *op)
 		.max_bias = param(op, 1),
 		.softcap = param(op, 2),
 	};
-	if (!view_of(&a->q, op->src[0]) || !view_of(&a->k, op->src[1]) || !view_of(&a->v, op->src[2]) ||
+	if (!view_of(&a->q, op->src[0]) || !cache_of(w, &a->k, op->src[1]) || !cache_of(w, &a->v, op->src[2]) ||
 	    !view_of(&a->o, op) || (a->masked && !view_of(&a->mask, op->src[3])))
 		return false;
 	swap_heads(&a->q);
@@ -101,7 +113,7 @@ attention(Work *w, const struct ggml_tensor *op)
 	Attention a;
 	Launch *l;
 
-	if (!read_attention(&a, op) || !takes(&a))
+	if (!read_attention(w, &a, op) || !takes(&a))
 		return false;
 	l = work_launch(w, "attention");
 	set_types(w, l, &a);

@@ -83,6 +83,12 @@ decode_blocks(Work *w, const View *blocks, int64_t n)
 }
 
 void
+decode_to(Work *w, const View *blocks, const View *y)
+{
+	arg_pointer(w, decode(w, blocks, "p, q, m", "", y), "Y", y->data);
+}
+
+void
 decode_rows(Work *w, const View *blocks, const View *index, const View *y)
 {
 	Launch *l = decode(w, blocks, "p, q, ids[p, q, m]",

@@ -140,11 +140,39 @@ converts(const View *x, const View *y)
 	return type_name(x->type) && type_name(y->type);
 }
 
+void
+copy_view(Work *w, const View *x, const View *y)
+{
+	Pointwise e = { .x = *x, .y = *y };
+
+	launch(w, &e);
+}
+
+/* Between tensors in blocks of one type, as bytes, or from blocks to floats. */
+static bool
+copy_blocks(Work *w, const struct ggml_tensor *op)
+{
+	Pointwise e = { 0 };
+
+	if (!view_of_blocks(&e.x, op->src[0]) || !ggml_are_same_shape(op, op->src[0]))
+		return false;
+	if (view_of(&e.y, op) && is_float(&e.y)) {
+		decode_to(w, &e.x, &e.y);
+		return true;
+	}
+	if (op->type != op->src[0]->type || !view_of_blocks(&e.y, op))
+		return false;
+	e.x.type = e.y.type = GGML_TYPE_I8;
+	return launch(w, &e);
+}
+
 bool
 copy_tensor(Work *w, const struct ggml_tensor *op)
 {
 	Pointwise e = { 0 };
 
+	if (ggml_is_quantized(op->src[0]->type))
+		return copy_blocks(w, op);
 	if (!view_of(&e.x, op->src[0]) || !view_of(&e.y, op) || !converts(&e.x, &e.y))
 		return false;
 	if (!view_same_size(&e.x, &e.y)) {
@@ -350,6 +378,17 @@ add_id(Work *w, const struct ggml_tensor *op)
 	return true;
 }
 
+static bool
+elements_or_bytes(View *v, const struct ggml_tensor *t)
+{
+	if (view_of(v, t))
+		return true;
+	if (!view_of_blocks(v, t))
+		return false;
+	v->type = GGML_TYPE_I8;
+	return true;
+}
+
 /* A part of dst along a dim, for each source. */
 bool
 concat(Work *w, const struct ggml_tensor *op)
@@ -357,18 +396,48 @@ concat(Work *w, const struct ggml_tensor *op)
 	int dim = RANK - 1 - op->op_params[0];
 	View whole;
 
-	if (!view_of(&whole, op) || dim < 0 || dim >= RANK)
+	if (dim < 0 || dim >= RANK || !elements_or_bytes(&whole, op))
 		return false;
-	for (int i = 0, at = 0; i < 2; i++) {
+	for (int64_t i = 0, at = 0; i < 2; i++) {
 		Pointwise e = { .y = whole };
 
-		if (!view_of(&e.x, op->src[i]) || e.x.type != whole.type)
+		if (op->src[i]->type != op->type || !elements_or_bytes(&e.x, op->src[i]))
 			return false;
 		e.y.data = (char *)e.y.data + at * e.y.stride[dim] * (int64_t)ggml_type_size(whole.type);
 		e.y.size[dim] = e.x.size[dim];
-		at += (int)e.x.size[dim];
+		at += e.x.size[dim];
 		if (!view_same_size(&e.x, &e.y) || !launch(w, &e))
 			return false;
 	}
 	return true;
+}
+
+/* dst = src0, but src1 in a part of it: with nb1, nb2, nb3 and the offset in bytes. ACC adds it there. */
+bool
+set_part(Work *w, const struct ggml_tensor *op)
+{
+	const int32_t *p = op->op_params;
+	Pointwise all = { 0 }, part = { 0 };
+	int64_t size;
+
+	if (!view_of(&all.x, op->src[0]) || !view_of(&all.y, op) || !view_of(&part.x, op->src[1]) ||
+	    all.x.type != all.y.type || part.x.type != all.y.type)
+		return false;
+	size = (int64_t)ggml_type_size(op->type);
+	if (p[0] % size || p[1] % size || p[2] % size || p[3] % size)
+		return false;
+	part.y = (View){
+		.type = op->type,
+		.data = (char *)all.y.data + p[3],
+		.stride = { p[2] / size, p[1] / size, p[0] / size, 1 },
+	};
+	memcpy(part.y.size, part.x.size, sizeof part.y.size);
+	if (op->op == GGML_OP_ACC) {
+		if (!is_float(&part.x))
+			return false;
+		part.b = part.y;
+		part.has_b = true;
+		part.expression = "x + b";
+	}
+	return (all.x.data == all.y.data && all.x.data ? true : launch(w, &all)) && launch(w, &part);
 }

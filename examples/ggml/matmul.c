@@ -14,14 +14,14 @@ static bool
 weight_of(Work *w, View *b, const struct ggml_tensor *t)
 {
 	if (view_of(b, t))
-		return is_factor(b);
+		return is_float(b);
 	if (!view_of_blocks(b, t))
 		return false;
 	*b = decode_blocks(w, b, t->ne[0]);
 	return true;
 }
 
-static Launch *
+Launch *
 product(Work *w, const View *a, const View *b, const View *c)
 {
 	Launch *l = work_launch(w, "matmul");
@@ -49,7 +49,7 @@ matmul(Work *w, const struct ggml_tensor *op)
 	View a, b, c;
 
 	if (!view_of(&a, op->src[1]) || !view_of(&c, op) || !is_factor(&a) || !is_factor(&c) ||
-	    !weight_of(w, &b, op->src[0]))
+	    !weight_of(w, &b, op->src[0]) || !is_row(&b))
 		return false;
 	product(w, &a, &b, &c);
 	return true;
@@ -78,7 +78,7 @@ matmul_id(Work *w, const struct ggml_tensor *op)
 	if (!view_of(&a, op->src[1]) || !view_of(&c, op) || !view_of(&ids, op->src[2]) || !is_factor(&a) ||
 	    !is_factor(&c) || ids.type != GGML_TYPE_I32 || a.size[0] != 1 || (a.size[2] != 1 && a.size[2] != experts))
 		return false;
-	if (!weight_of(w, &b, op->src[0]))
+	if (!weight_of(w, &b, op->src[0]) || !is_row(&b))
 		return false;
 	split_tokens(&a, experts);
 	split_tokens(&c, experts);
@@ -88,5 +88,40 @@ matmul_id(Work *w, const struct ggml_tensor *op)
 	arg_pointer(w, l, "ids", ids.data);
 	arg_int(w, l, "ip", ids.stride[2]);
 	arg_int(w, l, "iq", ids.stride[3]);
+	return true;
+}
+
+/* dst[i, j] = sum_k src0[i, k] src1[j, k]: both are transposed to scratch memory. */
+static View
+transposed(Work *w, const View *v)
+{
+	View x = *v, y = { .type = GGML_TYPE_F32, .scratch = true };
+	int64_t stride = 1;
+
+	x.size[2] = v->size[3];
+	x.stride[2] = v->stride[3];
+	x.size[3] = v->size[2];
+	x.stride[3] = v->stride[2];
+	for (int i = RANK - 1; i >= 0; i--) {
+		y.size[i] = x.size[i];
+		y.stride[i] = stride;
+		stride *= y.size[i];
+	}
+	y.offset = work_scratch(w, 4 * stride);
+	copy_view(w, &x, &y);
+	return y;
+}
+
+bool
+outer_product(Work *w, const struct ggml_tensor *op)
+{
+	View a, b, c;
+
+	if (!view_of(&a, op->src[1]) || !view_of(&c, op) || !is_float(&a) || !is_factor(&c) ||
+	    !weight_of(w, &b, op->src[0]))
+		return false;
+	a = transposed(w, &a);
+	b = transposed(w, &b);
+	product(w, &a, &b, &c);
 	return true;
 }

@@ -8,7 +8,8 @@ flatten(View *x, const struct ggml_tensor *t)
 	if (!ggml_is_contiguous(t))
 		return false;
 	*x = (View){
-		.type = x->type, .data = x->data,
+		.type = x->type,
+		.data = x->data,
 		.size = { 1, 1, 1, view_count(x) }, .stride = { 0, 0, 0, 1 },
 	};
 	return true;

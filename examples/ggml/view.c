@@ -10,6 +10,7 @@ type_name(enum ggml_type type)
 	case GGML_TYPE_BF16: return "bf16";
 	case GGML_TYPE_F64: return "f64";
 	case GGML_TYPE_I8: return "i8";
+	case GGML_TYPE_I16: return "i16";
 	case GGML_TYPE_I32: return "i32";
 	case GGML_TYPE_I64: return "i64";
 	default: return NULL;

@@ -98,7 +98,10 @@ work_scratch(Work *w, int64_t bytes)
 void
 arg_view(Work *w, Launch *l, const char *name, char letter, const View *v)
 {
-	arg_pointer(w, l, name, v->data);
+	if (v->scratch)
+		arg_scratch(w, l, name, v->offset);
+	else
+		arg_pointer(w, l, name, v->data);
 	for (int i = 0; i < RANK; i++)
 		arg_int(w, l, text(w, "%c%c", letter, "pqmn"[i]), v->stride[i]);
 }

@@ -113,8 +113,20 @@ const char *block_format(enum ggml_type type);
 bool view_of_blocks(View *v, const struct ggml_tensor *t);
 /* Adds a launch that decodes rows of n elements, and returns the f16 tensor in scratch memory. */
 View decode_blocks(Work *w, const View *blocks, int64_t n);
+/* Adds a launch that decodes them to y, floats of the same shape. */
+void decode_to(Work *w, const View *blocks, const View *y);
 /* Adds a launch that decodes the rows that index[p, q, m] names to y. */
 void decode_rows(Work *w, const View *blocks, const View *index, const View *y);
+
+/* ---- elementwise.c */
+
+/* Adds a launch that copies x to y, of the same sizes. */
+void copy_view(Work *w, const View *x, const View *y);
+
+/* ---- matmul.c */
+
+/* Adds a launch: C[p,q,m,n] = sum_k A[p,q,m,k] B[p PB / P, q QB / Q, n, k]. */
+Launch *product(Work *w, const View *a, const View *b, const View *c);
 
 /* ---- norm.c */
 

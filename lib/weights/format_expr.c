@@ -15,7 +15,7 @@ typedef struct Writer {
 } Writer;
 
 static void PRINTF_LIKE(2, 3)
-print(Writer *w, const char *fmt, ...)
+	print(Writer *w, const char *fmt, ...)
 {
 	va_list ap;
 	int n;

@@ -1,0 +1,279 @@
+/* rearrange.c - operations that read other elements than they write: padding, windows, triangles, scaling. Each
+ * is hexc's `compute` with an expression of the element's numbers p, q, m and n; the numbers of the operation
+ * are arguments, so that one kernel serves all of them. */
+#include "examples/ggml/work.h"
+
+/* A launch that computes y from tensor a. `numbers`: names of i64 arguments, "l0 l1 ", which follow. */
+static Launch *
+compute(Work *w, const View *a, const View *y, const char *numbers, const char *value)
+{
+	Launch *l = work_launch(w, "compute");
+	const char *declared = "";
+
+	for (const char *s = numbers; *s; s += 3)
+		declared = text(w, "%s, %.2s: i64", declared, s);
+	set(w, l, "OUT", "%s", type_name(y->type));
+	set(w, l, "value", "%s", value);
+	if (a)
+		set(w, l, "tensors", "a: %s[PA, QA, MA, NA] strides [ap, aq, am, an]%s", type_name(a->type), declared);
+	else if (*declared)
+		set(w, l, "tensors", "%s", declared + 2);
+	if (a) {
+		arg_sizes(w, l, a, "A");
+		arg_view(w, l, "a", 'a', a);
+	}
+	arg_sizes(w, l, y, "");
+	arg_view(w, l, "Y", 'y', y);
+	return l;
+}
+
+static void
+arg_numbers(Work *w, Launch *l, const char *names, const int64_t *number)
+{
+	for (; *names; names += 3)
+		arg_int(w, l, text(w, "%.2s", names), *number++);
+}
+
+/* a is src[i] and y the result, of floats. */
+static bool
+start(const struct ggml_tensor *op, int i, View *a, View *y)
+{
+	return op->src[i] && view_of(a, op->src[i]) && view_of(y, op) && is_float(a) && is_float(y);
+}
+
+bool
+pad(Work *w, const struct ggml_tensor *op)
+{
+	const int32_t *p = op->op_params;
+	int64_t left[4] = { p[6], p[4], p[2], p[0] };
+	View a, y;
+
+	if (!start(op, 0, &a, &y))
+		return false;
+	arg_numbers(w, compute(w, &a, &y, "lp lq lm ln ", p[8] ? "a[(p - lp + PA) % PA, (q - lq + QA) % QA, (m - lm + MA) % MA, (n - ln + NA) % NA]" : "fill(a[p - lp, q - lq, m - lm, n - ln], 0)"),
+	            "lp lq lm ln ", left);
+	return true;
+}
+
+bool
+pad_reflect(Work *w, const struct ggml_tensor *op)
+{
+	int64_t left = op->op_params[0];
+	View a, y;
+
+	if (!start(op, 0, &a, &y))
+		return false;
+	arg_numbers(w, compute(w, &a, &y, "ln ", "a[p, q, m, NA - 1 - abs(NA - 1 - abs(n - ln))]"), "ln ", &left);
+	return true;
+}
+
+bool
+roll(Work *w, const struct ggml_tensor *op)
+{
+	int64_t shift[4];
+	View a, y;
+
+	if (!start(op, 0, &a, &y))
+		return false;
+	for (int i = 0; i < RANK; i++)
+		shift[i] = ((int64_t)op->op_params[RANK - 1 - i] % a.size[i] + a.size[i]) % a.size[i];
+	arg_numbers(w, compute(w, &a, &y, "lp lq lm ln ",
+	                       "a[(p - lp + PA) % PA, (q - lq + QA) % QA, (m - lm + MA) % MA, (n - ln + NA) % NA]"),
+	            "lp lq lm ln ", shift);
+	return true;
+}
+
+bool
+triangle(Work *w, const struct ggml_tensor *op)
+{
+	static const char *const inside[] = {
+		[GGML_TRI_TYPE_UPPER_DIAG] = "where(n >= m, a[p, q, m, n], 0)",
+		[GGML_TRI_TYPE_UPPER] = "where(n > m, a[p, q, m, n], 0)",
+		[GGML_TRI_TYPE_LOWER_DIAG] = "where(n <= m, a[p, q, m, n], 0)",
+		[GGML_TRI_TYPE_LOWER] = "where(n < m, a[p, q, m, n], 0)",
+	};
+	int32_t kind = op->op_params[0];
+	View a, y;
+
+	if (!start(op, 0, &a, &y) || kind < 0 || (size_t)kind >= sizeof inside / sizeof *inside)
+		return false;
+	compute(w, &a, &y, "", inside[kind]);
+	return true;
+}
+
+bool
+diagonal(Work *w, const struct ggml_tensor *op)
+{
+	View a, y;
+
+	if (!start(op, 0, &a, &y))
+		return false;
+	compute(w, &a, &y, "", "where(n == m, a[p, q, 0, n], 0)");
+	return true;
+}
+
+bool
+mask_diagonal(Work *w, const struct ggml_tensor *op)
+{
+	int64_t past = op->op_params[0];
+	View a, y;
+
+	if (!start(op, 0, &a, &y))
+		return false;
+	arg_numbers(w, compute(w, &a, &y, "ln ", op->op == GGML_OP_DIAG_MASK_INF ? "where(n > m + ln, -inf, a[p, q, m, n])" : "where(n > m + ln, 0, a[p, q, m, n])"),
+	            "ln ", &past);
+	return true;
+}
+
+bool
+arange(Work *w, const struct ggml_tensor *op)
+{
+	View y;
+	Launch *l;
+
+	if (!view_of(&y, op) || y.type != GGML_TYPE_F32)
+		return false;
+	l = compute(w, NULL, &y, "", "c0 + c1 * f32(n)");
+	set(w, l, "tensors", "c0: f32, c1: f32");
+	arg_float(w, l, "c0", (double)param(op, 0));
+	arg_float(w, l, "c1", (double)param(op, 2));
+	return true;
+}
+
+/* ---- windows ------------------------------------------------------------------------------------- */
+
+/* The window of each result, as a row: IM2COL and IM2COL_3D, and the first half of CONV_2D and CONV_3D. KW, KA
+ * and KV: elements of a row, plane and volume of the window. Of each dim 0, 1 and 2 the stride s, the padding o
+ * and the dilation d; `ic` channels, `od` results along dim 2. */
+typedef struct Window {
+	int64_t s[3], o[3], d[3], kw, ka, kv, ic, od;
+} Window;
+
+static Launch *
+windows(Work *w, const View *a, const View *y, const Window *g, const char *value)
+{
+	int64_t number[] = { g->s[0], g->s[1], g->s[2], g->o[0], g->o[1], g->o[2], g->d[0],
+		             g->d[1], g->d[2], g->kw,   g->ka,   g->kv,   g->ic,   g->od };
+	static const char names[] = "s0 s1 s2 o0 o1 o2 d0 d1 d2 kw ka kv ic od ";
+	Launch *l = compute(w, a, y, names, value);
+
+	arg_numbers(w, l, names, number);
+	return l;
+}
+
+static const char LINE[] = "fill(a[p, q, n / kw, m * s0 + n % kw * d0 - o0], 0)";
+static const char PLANE[] =
+	"fill(a[p, n / ka, q * s1 + n % ka / kw * d1 - o1, m * s0 + n % kw * d0 - o0], 0)";
+static const char VOLUME[] = "fill(a[p / od * ic + n / kv, p % od * s2 + n % kv / ka * d2 - o2, "
+			     "q * s1 + n % ka / kw * d1 - o1, m * s0 + n % kw * d0 - o0], 0)";
+
+bool
+im2col(Work *w, const struct ggml_tensor *op)
+{
+	const int32_t *p = op->op_params;
+	const int64_t *k = op->src[0]->ne;
+	bool plane = p[6];
+	Window g = {
+		.s = { p[0], p[1] }, .o = { p[2], p[3] }, .d = { p[4], p[5] },
+		.kw = k[0], .ka = plane ? k[0] * k[1] : k[0], .kv = 1, .ic = 1, .od = 1,
+	};
+	View a, y;
+
+	if (!start(op, 1, &a, &y))
+		return false;
+	windows(w, &a, &y, &g, plane ? PLANE : LINE);
+	return true;
+}
+
+bool
+im2col_3d(Work *w, const struct ggml_tensor *op)
+{
+	const int32_t *p = op->op_params;
+	const int64_t *k = op->src[0]->ne;
+	int64_t ic = p[9];
+	Window g = {
+		.s = { p[0], p[1], p[2] }, .o = { p[3], p[4], p[5] }, .d = { p[6], p[7], p[8] },
+		.kw = k[0], .ka = k[0] * k[1], .kv = k[0] * k[1] * k[2], .ic = ic,
+	};
+	View a, y;
+
+	if (!start(op, 1, &a, &y) || ic < 1)
+		return false;
+	g.od = y.size[0] / (a.size[0] / ic);
+	windows(w, &a, &y, &g, VOLUME);
+	return true;
+}
+
+/* dst[x, y, o, b] = sum_k kernel[k, o] window(b, x, y)[k]: windows go to scratch memory, as f16. */
+static bool
+convolve(Work *w, const struct ggml_tensor *op, const View *a, View columns, const Window *g, const char *value)
+{
+	const struct ggml_tensor *kernel = op->src[0];
+	int64_t k = columns.size[3], results = columns.size[2] * columns.size[1], batch = columns.size[0] / g->od;
+	View weight, c;
+
+	if (!view_of(&weight, kernel) || !view_of(&c, op) || !is_float(&weight) || !ggml_is_contiguous(kernel) ||
+	    !ggml_is_contiguous(op))
+		return false;
+	columns.type = GGML_TYPE_F16;
+	columns.scratch = true;
+	columns.offset = work_scratch(w, 2 * view_count(&columns));
+	windows(w, a, &columns, g, value);
+	results *= g->od;
+	weight = (View){
+		.type = weight.type,
+		.data = weight.data,
+		.size = { batch, 1, view_count(&weight) / k, k }, .stride = { 0, 0, k, 1 },
+	};
+	c = (View){
+		.type = c.type,
+		.data = c.data,
+		.size = { batch, 1, weight.size[2], results }, .stride = { weight.size[2] * results, 0, results, 1 },
+	};
+	columns = (View){
+		.type = GGML_TYPE_F16,
+		.scratch = true,
+		.offset = columns.offset,
+		.size = { batch, 1, results, k }, .stride = { results * k, 0, k, 1 },
+	};
+	product(w, &weight, &columns, &c);
+	return true;
+}
+
+/* Adjacent elements. */
+static View
+packed(int64_t p, int64_t q, int64_t m, int64_t n)
+{
+	return (View){ .size = { p, q, m, n }, .stride = { q * m * n, m * n, n, 1 } };
+}
+
+bool
+conv_2d(Work *w, const struct ggml_tensor *op)
+{
+	const int32_t *p = op->op_params;
+	const int64_t *k = op->src[0]->ne;
+	Window g = {
+		.s = { p[0], p[1] }, .o = { p[2], p[3] }, .d = { p[4], p[5] },
+		.kw = k[0], .ka = k[0] * k[1], .kv = 1, .ic = 1, .od = 1,
+	};
+	View a, y;
+
+	return start(op, 1, &a, &y) &&
+	       convolve(w, op, &a, packed(op->ne[3], op->ne[1], op->ne[0], k[0] * k[1] * k[2]), &g, PLANE);
+}
+
+bool
+conv_3d(Work *w, const struct ggml_tensor *op)
+{
+	const int32_t *p = op->op_params;
+	const int64_t *k = op->src[0]->ne;
+	int64_t ic = p[9], batch = p[10];
+	Window g = {
+		.s = { p[0], p[1], p[2] }, .o = { p[3], p[4], p[5] }, .d = { p[6], p[7], p[8] },
+		.kw = k[0], .ka = k[0] * k[1], .kv = k[0] * k[1] * k[2], .ic = ic, .od = op->ne[2],
+	};
+	View a, y;
+
+	return ic >= 1 && batch >= 1 && start(op, 1, &a, &y) &&
+	       convolve(w, op, &a, packed(batch * op->ne[2], op->ne[1], op->ne[0], k[0] * k[1] * k[2] * ic), &g, VOLUME);
+}
