@@ -47,16 +47,24 @@ block_format(enum ggml_type type)
 	}
 }
 
+const char *
+block_value(Work *w, enum ggml_type type, const char *row, const char *index)
+{
+	char expression[EXPRESSION];
+
+	if (hexc_format_expr(block_format(type), row, index, expression, sizeof expression))
+		w->failed = true;
+	return w->failed ? "" : text(w, "%s", expression);
+}
+
 /* A launch that computes y, whose rows are those of `blocks` at row `row`, an index of p, q and m. */
 static Launch *
 decode(Work *w, const View *blocks, const char *row, const char *more, const View *y)
 {
-	char expression[EXPRESSION];
 	Launch *l = work_launch(w, "compute");
 
-	hexc_format_expr(block_format(blocks->type), text(w, "w[%s", row), "n", expression, sizeof expression);
 	set(w, l, "OUT", "%s", type_name(y->type));
-	set(w, l, "value", "%s", expression);
+	set(w, l, "value", "%s", block_value(w, blocks->type, text(w, "w[%s", row), "n"));
 	set(w, l, "tensors", "w: u8[PW, QW, MW, NW] strides [wp, wq, wm, 1]%s", more);
 	arg_sizes(w, l, y, "");
 	arg_sizes(w, l, blocks, "W");

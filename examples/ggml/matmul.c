@@ -9,25 +9,26 @@ is_factor(const View *v)
 	return is_float(v) && is_row(v);
 }
 
-/* B as floats; blocks are decoded first. */
+/* The second factor: floats, or bytes of blocks. */
+typedef struct Weight {
+	View view;
+	bool blocks;
+} Weight;
+
 static bool
-weight_of(Work *w, View *b, const struct ggml_tensor *t)
+weight_of(Weight *b, const struct ggml_tensor *t)
 {
-	if (view_of(b, t))
-		return is_float(b);
-	if (!view_of_blocks(b, t))
-		return false;
-	*b = decode_blocks(w, b, t->ne[0]);
-	return true;
+	b->blocks = view_of_blocks(&b->view, t);
+	return b->blocks || (view_of(&b->view, t) && is_float(&b->view));
 }
 
-Launch *
-product(Work *w, const View *a, const View *b, const View *c)
+/* The sizes, A and C. */
+static Launch *
+start(Work *w, const View *a, const View *b, const View *c)
 {
 	Launch *l = work_launch(w, "matmul");
 
 	set(w, l, "IN", "%s", type_name(a->type));
-	set(w, l, "WEIGHT", "%s", type_name(b->type));
 	set(w, l, "ACT", "%s", b->type == GGML_TYPE_BF16 ? "bf16" : "f16");
 	set(w, l, "OUT", "%s", type_name(c->type));
 	arg_int(w, l, "P", a->size[0]);
@@ -38,20 +39,50 @@ product(Work *w, const View *a, const View *b, const View *c)
 	arg_int(w, l, "N", b->size[2]);
 	arg_int(w, l, "K", a->size[3]);
 	arg_rows(w, l, "A", "apqm", a);
-	arg_rows(w, l, "B", "bpqn", b);
 	arg_rows(w, l, "C", "cpqm", c);
+	return l;
+}
+
+Launch *
+product(Work *w, const View *a, const View *b, const View *c)
+{
+	Launch *l = start(w, a, b, c);
+
+	set(w, l, "WEIGHT", "%s", type_name(b->type));
+	arg_rows(w, l, "B", "bpqn", b);
+	return l;
+}
+
+/* Blocks are decoded on their way to shared memory. `more`: other declarations, after a comma. */
+static Launch *
+multiply(Work *w, const View *a, const Weight *b, const View *c, const char *more)
+{
+	Launch *l;
+
+	if (!b->blocks) {
+		l = product(w, a, &b->view, c);
+		if (*more)
+			set(w, l, "tensors", "%s", more + 2);
+		return l;
+	}
+	l = start(w, a, &b->view, c);
+	set(w, l, "weight", "%s", block_value(w, b->view.type, "w[pb, qb, row", "col"));
+	set(w, l, "tensors", "w: u8[PB, QB, N, NW] strides [wp, wq, wm, 1]%s", more);
+	arg_int(w, l, "NW", b->view.size[3]);
+	arg_rows(w, l, "w", "wpqm", &b->view);
 	return l;
 }
 
 bool
 matmul(Work *w, const struct ggml_tensor *op)
 {
-	View a, b, c;
+	View a, c;
+	Weight b;
 
 	if (!view_of(&a, op->src[1]) || !view_of(&c, op) || !is_factor(&a) || !is_factor(&c) ||
-	    !weight_of(w, &b, op->src[0]) || !is_row(&b))
+	    !weight_of(&b, op->src[0]) || !is_row(&b.view))
 		return false;
-	product(w, &a, &b, &c);
+	multiply(w, &a, &b, &c, "");
 	return true;
 }
 
@@ -71,19 +102,19 @@ split_tokens(View *v, int64_t experts)
 bool
 matmul_id(Work *w, const struct ggml_tensor *op)
 {
-	View a, b, c, ids;
+	View a, c, ids;
+	Weight b;
 	int64_t experts = op->ne[1];
 	Launch *l;
 
 	if (!view_of(&a, op->src[1]) || !view_of(&c, op) || !view_of(&ids, op->src[2]) || !is_factor(&a) ||
 	    !is_factor(&c) || ids.type != GGML_TYPE_I32 || a.size[0] != 1 || (a.size[2] != 1 && a.size[2] != experts))
 		return false;
-	if (!weight_of(w, &b, op->src[0]) || !is_row(&b))
+	if (!weight_of(&b, op->src[0]) || !is_row(&b.view))
 		return false;
 	split_tokens(&a, experts);
 	split_tokens(&c, experts);
-	l = product(w, &a, &b, &c);
-	set(w, l, "tensors", "ids: i32[P, Q] strides [ip, iq]");
+	l = multiply(w, &a, &b, &c, ", ids: i32[P, Q] strides [ip, iq]");
 	set(w, l, "chosen", "ids[p, q]");
 	arg_pointer(w, l, "ids", ids.data);
 	arg_int(w, l, "ip", ids.stride[2]);
@@ -118,7 +149,7 @@ outer_product(Work *w, const struct ggml_tensor *op)
 	View a, b, c;
 
 	if (!view_of(&a, op->src[1]) || !view_of(&c, op) || !is_float(&a) || !is_factor(&c) ||
-	    !weight_of(w, &b, op->src[0]))
+	    !view_of(&b, op->src[0]) || !is_float(&b))
 		return false;
 	a = transposed(w, &a);
 	b = transposed(w, &b);

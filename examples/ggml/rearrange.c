@@ -197,7 +197,7 @@ im2col_3d(Work *w, const struct ggml_tensor *op)
 	};
 	View a, y;
 
-	if (!start(op, 1, &a, &y) || ic < 1)
+	if (!start(op, 1, &a, &y) || ic < 1 || a.size[0] < ic)
 		return false;
 	g.od = y.size[0] / (a.size[0] / ic);
 	windows(w, &a, &y, &g, VOLUME);

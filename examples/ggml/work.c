@@ -140,6 +140,9 @@ describe(Work *w, const struct ggml_tensor *op)
 	w->scratch = 0;
 	w->failed = false;
 	w->used = 0;
+	for (int i = 0; i < GGML_MAX_SRC; i++)
+		if (op->src[i] && ggml_is_empty(op->src[i]))
+			return false;
 	switch ((int)op->op) {
 #define OP(name, function) \
 	case GGML_OP_##name: return function(w, op) && !w->failed;

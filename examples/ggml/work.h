@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdint.h>
 
-enum { RANK = GGML_MAX_DIMS, LAUNCHES_MOST = 8, SETTINGS_MOST = 16, ARGS_MOST = 64, TEXT_MOST = 8192 };
+enum { RANK = GGML_MAX_DIMS, LAUNCHES_MOST = 8, SETTINGS_MOST = 16, ARGS_MOST = 64, TEXT_MOST = 12288 };
 
 /* A tensor as hexc reads it, the outermost dim first: dim 3 is ggml's dim 0. Strides are in elements. */
 typedef struct View {
@@ -111,6 +111,8 @@ const char *block_format(enum ggml_type type);
 /* Sets *v to the bytes of a tensor in blocks: dim 3 counts bytes. Returns false if it is none, its blocks are
  * not adjacent, or hexc has no such format. */
 bool view_of_blocks(View *v, const struct ggml_tensor *t);
+/* The value of an element in blocks as an expression (hexc_format_expr); "" marks w as failed. */
+const char *block_value(Work *w, enum ggml_type type, const char *row, const char *index);
 /* Adds a launch that decodes rows of n elements, and returns the f16 tensor in scratch memory. */
 View decode_blocks(Work *w, const View *blocks, int64_t n);
 /* Adds a launch that decodes them to y, floats of the same shape. */

@@ -1,0 +1,54 @@
+#!/bin/sh
+# examples/ggml against ggml's own CPU backend: ggml's test program compares the cases of cases.tsv (compute capability
+# of the simulated device, operation, parameters) and others that have the same operation and parameters. ggml is built from the source package of llama-cpp-python, which pip fetches once.
+# GGML=DIR: from this source of llama.cpp instead. ALL=1: all operations that the backend accepts, not those of cases.tsv.
+. test/script.sh
+[ -z "$SAN" ] || { echo "ggml is built without sanitizers"; exit 77; }
+package=llama-cpp-python==0.3.36
+for tool in cmake make g++; do
+	command -v $tool >/dev/null || { echo "no $tool"; exit 77; }
+done
+cache=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/hexc-test
+source=${GGML:-$cache/llama-cpp-python-0.3.36}
+mkdir -p "$cache" || exit 1
+
+# The source, unpacked: complete once it has its name.
+if [ ! -d "$source" ]; then
+	python3 -m pip download -q --no-deps --no-binary :all: -d "$dir" $package >"$dir/pip" 2>&1 ||
+		{ echo "pip does not fetch $package: $(tail -n 1 "$dir/pip")"; exit 77; }
+	mkdir "$dir/source" && tar -xzf "$dir"/llama_cpp_python-*.tar.gz -C "$dir/source" || exit 1
+	mv "$dir"/source/*/vendor/llama.cpp "$source" || exit 1
+fi
+built=$source/built-for-hexc
+log() { "$@" >>"$dir/log" 2>&1 || { tail -n 20 "$dir/log"; exit 1; }; }
+if [ ! -x "$built/bin/test-backend-ops" ]; then
+	log cmake -S "$source" -B "$built" -DCMAKE_BUILD_TYPE=Release -DGGML_BACKEND_DL=ON -DBUILD_SHARED_LIBS=ON \
+		-DGGML_NATIVE=OFF -DGGML_OPENMP=OFF -DLLAMA_CURL=OFF -DLLAMA_BUILD_COMMON=OFF -DLLAMA_BUILD_TESTS=OFF \
+		-DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_SERVER=OFF
+	log cmake --build "$built" -j 2 --target ggml --target ggml-cpu
+	log g++ -std=c++17 -O1 -I"$source/ggml/include" "$source/tests/test-backend-ops.cpp" -o "$built/test-backend-ops.new" \
+		-L"$built/bin" -lggml -lggml-base -Wl,-rpath,"$built/bin" -pthread
+	mv "$built/test-backend-ops.new" "$built/bin/test-backend-ops"
+fi
+log make ggml GGML="$source" B="$B"
+
+# compare CAPABILITY: the cases of its lines, or all
+compare() {
+	grep "^$1	" "$here/cases.tsv" >"$dir/cases"
+	ops=$(cut -f 2 "$dir/cases" | sort -u | paste -sd, -)
+	params=$(cut -f 3 "$dir/cases" | sort -u | sed 's/[][().*+?{}|^$\\]/\\&/g' | paste -sd'|' -)
+	set -- "$1" test -b HEXC0
+	[ -n "${ALL:-}" ] || set -- "$@" -o "$ops" -p "^($params)\$"
+	capability=$1
+	shift
+	GGML_HEXC_SIMULATOR=$capability GGML_BACKEND_PATH=$(pwd)/$B/libggml-hexc.so XDG_CACHE_HOME=$dir/cache \
+		"$built/bin/test-backend-ops" "$@" >"$dir/out" 2>&1
+	passed=$(sed -n 's,^ *\([0-9]*\)/\([0-9]*\) tests passed.*,\1 of \2,p' "$dir/out")
+	echo "sm_$capability: $passed"
+	! grep -a 'FAIL\|HEXC0: [A-Z]' "$dir/out" || fail "sm_$capability: an operation failed"
+	[ "${passed%% *}" = "${passed##* }" ] && [ "${passed%% *}" -ge "$(grep -c . "$dir/cases")" ] ||
+		fail "sm_$capability: cases are missing: $(tail -n 3 "$dir/out")"
+}
+compare 80
+compare 90
+exit $bad
