@@ -106,11 +106,11 @@ typedef struct hexc_format {
 /* Sets *out to the i-th format and returns 1, or 0 past the end. */
 HEXC_API int hexc_format_at(size_t i, hexc_format *out);
 
-/* Writes the value of an element of a row of blocks in a format, as an expression for an operator's placeholder.
- * `row`: the start of an index of a tensor of u8 with the bytes of the row ("w[p, q, m"); `index`: the name of the
- * element's number ("n"). The value is an f32: the formula of LANGUAGE.md's element types, each of its operations
- * rounded once. Returns HEXC_OK; E_ARGS, no format of GGUF has this name; E_LIMIT, out[0..n) is too short (8192
- * bytes are enough); E_INVALID. */
+/* Writes the value of an element of a row of blocks as an expression for an operator's placeholder. `row`:
+ * the start of an index of a tensor of u8 with the row's bytes ("w[p, q, m"); `index`: the name of the
+ * element's number ("n"). The value is an f32: scale2 * scale * (code - bias) + offset2 * offset, from left
+ * to right, each operation rounded once. Returns HEXC_OK; E_ARGS, no format of GGUF has this name; E_LIMIT,
+ * out[0..n) is too short (8192 bytes are enough); E_INVALID. */
 HEXC_API int hexc_format_expr(const char *format, const char *row, const char *index, char *out, size_t n);
 
 /* ---- weights ----------------------------------------------------------------------------------------- */

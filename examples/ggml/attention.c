@@ -1,5 +1,5 @@
-/* attention.c - FLASH_ATTN_EXT. ggml's Q[d, m, h, b] is hexc's Q[b, m, h, d]: queries and heads change places.
- * The mask is added to the scores, which ALiBi's slopes multiply. */
+/* attention.c - FLASH_ATTN_EXT. ggml's Q[d, m, h, b] is hexc's Q[b, m, h, d]: queries and heads change
+ * places. The mask is added to the scores, which ALiBi's slopes multiply. */
 #include "examples/ggml/work.h"
 
 typedef struct Attention {
@@ -48,8 +48,10 @@ read_attention(Work *w, Attention *a, const struct ggml_tensor *op)
 		.max_bias = param(op, 1),
 		.softcap = param(op, 2),
 	};
-	if (!view_of(&a->q, op->src[0]) || !cache_of(w, &a->k, op->src[1]) || !cache_of(w, &a->v, op->src[2]) ||
-	    !view_of(&a->o, op) || (a->masked && !view_of(&a->mask, op->src[3])))
+	if (!view_of(&a->q, op->src[0]) || !cache_of(w, &a->k, op->src[1]) ||
+	    !cache_of(w, &a->v, op->src[2]) || !view_of(&a->o, op))
+		return false;
+	if (a->masked && !view_of(&a->mask, op->src[3]))
 		return false;
 	swap_heads(&a->q);
 	swap_heads(&a->k);
@@ -63,8 +65,8 @@ takes(const Attention *a)
 {
 	const int64_t *q = a->q.size, *k = a->k.size, *v = a->v.size;
 
-	if (!is_float(&a->q) || !is_float(&a->k) || a->k.type != a->v.type || !is_float(&a->o) || !is_row(&a->q) ||
-	    !is_row(&a->k) || !is_row(&a->v) || !is_row(&a->o))
+	if (!is_float(&a->q) || !is_float(&a->k) || a->k.type != a->v.type || !is_float(&a->o) ||
+	    !is_row(&a->q) || !is_row(&a->k) || !is_row(&a->v) || !is_row(&a->o))
 		return false;
 	if (a->masked && (!is_row(&a->mask) || a->mask.type != GGML_TYPE_F16 || a->mask.size[2] < q[1]))
 		return false;
@@ -79,7 +81,8 @@ add_mask(Work *w, Launch *l, const Attention *a)
 	double slope[3];
 
 	alibi(a->max_bias, a->q.size[2], slope);
-	set(w, l, "tensors", "mask: f16[PM, HM, MM, N] strides [mb, mh, mm, 1], power: i64, near: f32, far: f32%s",
+	set(w, l, "tensors",
+	    "mask: f16[PM, HM, MM, N] strides [mb, mh, mm, 1], power: i64, near: f32, far: f32%s",
 	    a->sinks ? ", sinks: f32[H]" : "");
 	set(w, l, "score", "s + exp2(where(h < power, f32(h + 1) * near, f32(2 * (h - power) + 1) * far)) * "
 	    "f32(mask[b %% PM, h %% HM, i, j])");

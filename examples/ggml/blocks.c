@@ -1,5 +1,5 @@
-/* blocks.c - tensors in ggml's block types: hexc's formats of GGUF (hexc_format_expr) say what their bytes mean.
- * They are decoded before a product, to f16 in scratch memory, or row by row. */
+/* blocks.c - tensors in ggml's block types: hexc's formats of GGUF (hexc_format_expr) say what their bytes
+ * mean. They are decoded before a product, to f16 in scratch memory, or row by row. */
 #include "examples/ggml/work.h"
 #include "lib/hexc_weights.h"
 

@@ -1,6 +1,6 @@
 /* device.c - a device of ggml: a GPU or the simulator, opened when it is first used. */
 #include "examples/ggml/ggml_hexc.h"
-#include "ggml-impl.h"
+#include <ggml-impl.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -33,6 +33,12 @@ divides(const View *b, const View *y)
 	return true;
 }
 
+static bool
+in_name(char c)
+{
+	return c && strchr("abcdefghijklmnopqrstuvwxyz0123456789_", c);
+}
+
 /* Replaces each `b` that is a word in the expression with f32(b[index]). */
 static const char *
 with_index(Work *w, const char *expression, const char *index)
@@ -41,10 +47,7 @@ with_index(Work *w, const char *expression, const char *index)
 	size_t used = 0;
 
 	for (const char *s = expression; *s && used + 80 < sizeof out; s++) {
-		bool inside = s > expression && strchr("abcdefghijklmnopqrstuvwxyz0123456789_", s[-1]);
-		bool word = *s == 'b' && !inside && !(s[1] && strchr("abcdefghijklmnopqrstuvwxyz0123456789_", s[1]));
-
-		if (word)
+		if (*s == 'b' && !in_name(s[1]) && (s == expression || !in_name(s[-1])))
 			used += (size_t)snprintf(out + used, sizeof out - used, "f32(b[%s])", index);
 		else
 			out[used++] = *s;
@@ -280,10 +283,8 @@ simple(Work *w, const struct ggml_tensor *op)
 	case GGML_OP_LEAKY_RELU: e.expression = "where(x > 0, x, x * c0)"; break;
 	default: return false;
 	}
-	while (e.numbers < NUMBERS_MOST && strstr(e.expression, (const char[]){ 'c', (char)('0' + e.numbers), 0 })) {
+	for (; strstr(e.expression, text(w, "c%d", e.numbers)); e.numbers++)
 		e.number[e.numbers] = param(op, e.numbers);
-		e.numbers++;
-	}
 	return launch(w, &e);
 }
 
@@ -331,7 +332,8 @@ glu(Work *w, const struct ggml_tensor *op)
 	bool swapped = op->op_params[1] != 0;
 	Pointwise e = { .has_b = true };
 
-	if ((unsigned)which >= GGML_GLU_OP_COUNT || !GLU[which] || !view_of(&e.x, op->src[0]) || !view_of(&e.y, op))
+	if ((unsigned)which >= GGML_GLU_OP_COUNT || !GLU[which] || !view_of(&e.x, op->src[0]) ||
+	    !view_of(&e.y, op))
 		return false;
 	if (op->src[1]) {
 		if (!view_of(&e.b, op->src[1]))
@@ -357,15 +359,18 @@ add_id(Work *w, const struct ggml_tensor *op)
 	View x, y, b, ids;
 	Launch *l;
 
-	if (!view_of(&x, op->src[0]) || !view_of(&y, op) || !view_of(&b, op->src[1]) || !view_of(&ids, op->src[2]) ||
-	    !is_float(&x) || !is_float(&y) || !is_float(&b) || !is_row(&b) || ids.type != GGML_TYPE_I32 ||
-	    !view_same_size(&x, &y) || y.size[0] != 1)
+	if (!view_of(&x, op->src[0]) || !view_of(&y, op) || !view_of(&b, op->src[1]) ||
+	    !view_of(&ids, op->src[2]) || ids.type != GGML_TYPE_I32)
+		return false;
+	if (!is_float(&x) || !is_float(&y) || !is_float(&b) || !is_row(&b) || !view_same_size(&x, &y) ||
+	    y.size[0] != 1)
 		return false;
 	l = work_launch(w, "copy");
 	set(w, l, "IN", "%s", type_name(x.type));
 	set(w, l, "OUT", "%s", type_name(y.type));
 	set(w, l, "epilogue", "x + f32(b[ids[q, m], n])");
-	set(w, l, "tensors", "b: %s[E, N] strides [bm, 1], ids: i32[Q, M] strides [iq, im]", type_name(b.type));
+	set(w, l, "tensors", "b: %s[E, N] strides [bm, 1], ids: i32[Q, M] strides [iq, im]",
+	    type_name(b.type));
 	arg_sizes(w, l, &y, "");
 	arg_view(w, l, "X", 'x', &x);
 	arg_view(w, l, "Y", 'y', &y);

@@ -15,7 +15,7 @@
 #ifndef GGML_HEXC_H
 #define GGML_HEXC_H
 #include "examples/ggml/work.h"
-#include "ggml-backend-impl.h"
+#include <ggml-backend-impl.h>
 #include "lib/hexc_cache.h"
 #include "lib/hexc_ops.h"
 #include <pthread.h>

@@ -1,5 +1,6 @@
-/* matmul.c - MUL_MAT and MUL_MAT_ID: products of activations with weights, or with other activations. ggml's
- * dst[n, m] = sum_k src0[k, n] src1[k, m] is hexc's C[m, n] = sum_k A[m, k] B[n, k], A = src1 and B = src0. */
+/* matmul.c - MUL_MAT and MUL_MAT_ID: products of activations with weights, or with other activations.
+ * ggml's dst[n, m] = sum_k src0[k, n] src1[k, m] is hexc's C[m, n] = sum_k A[m, k] B[n, k], A = src1 and
+ * B = src0. */
 #include "examples/ggml/work.h"
 
 /* May it be a factor, with k as its inner dim? */
@@ -108,7 +109,9 @@ matmul_id(Work *w, const struct ggml_tensor *op)
 	Launch *l;
 
 	if (!view_of(&a, op->src[1]) || !view_of(&c, op) || !view_of(&ids, op->src[2]) || !is_factor(&a) ||
-	    !is_factor(&c) || ids.type != GGML_TYPE_I32 || a.size[0] != 1 || (a.size[2] != 1 && a.size[2] != experts))
+	    !is_factor(&c) || ids.type != GGML_TYPE_I32 || a.size[0] != 1)
+		return false;
+	if (a.size[2] != 1 && a.size[2] != experts)
 		return false;
 	if (!weight_of(&b, op->src[0]) || !is_row(&b.view))
 		return false;

@@ -35,8 +35,8 @@ start_rows(Work *w, const char *name, const View *x, const View *y, bool strided
 static bool
 rows_of(const struct ggml_tensor *op, View *x, View *y)
 {
-	return view_of(x, op->src[0]) && view_of(y, op) && is_float(x) && is_float(y) && is_row(x) && is_row(y) &&
-	       view_same_size(x, y);
+	return view_of(x, op->src[0]) && view_of(y, op) && is_float(x) && is_float(y) && is_row(x) &&
+	       is_row(y) && view_same_size(x, y);
 }
 
 bool
@@ -63,8 +63,8 @@ group_norm(Work *w, const struct ggml_tensor *op)
 	View x, y;
 	Launch *l;
 
-	if (!rows_of(op, &x, &y) || !ggml_is_contiguous(op) || !ggml_is_contiguous(op->src[0]) || groups < 1 ||
-	    channels % groups)
+	if (!rows_of(op, &x, &y) || !ggml_is_contiguous(op) || !ggml_is_contiguous(op->src[0]) ||
+	    groups < 1 || channels % groups)
 		return false;
 	x.size[2] = x.size[0] * groups;
 	x.size[3] *= op->ne[1] * channels / groups;
@@ -93,9 +93,11 @@ add_mask(Work *w, Launch *l, const View *mask, float max_bias, int64_t heads, bo
 	double slope[3];
 
 	alibi(max_bias, heads, slope);
-	set(w, l, "tensors", "mask: %s[PM, QM, M, N] strides [mp, mq, mm, 1], power: i64, near: f32, far: f32, scale: f32%s",
+	set(w, l, "tensors",
+	    "mask: %s[PM, QM, M, N] strides [mp, mq, mm, 1], power: i64, near: f32, far: f32, scale: f32%s",
 	    type_name(mask->type), sinks ? ", sinks: f32[Q]" : "");
-	set(w, l, "input", "x * scale + exp2(where(q < power, f32(q + 1) * near, f32(2 * (q - power) + 1) * far)) * "
+	set(w, l, "input",
+	    "x * scale + exp2(where(q < power, f32(q + 1) * near, f32(2 * (q - power) + 1) * far)) * "
 	    "f32(mask[p %% PM, q %% QM, m, n])");
 	arg_rows(w, l, "mask", "mpqm", mask);
 	arg_int(w, l, "PM", mask->size[0]);

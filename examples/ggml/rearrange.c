@@ -1,5 +1,5 @@
-/* rearrange.c - operations that read other elements than they write: padding, windows, triangles, scaling. Each
- * is hexc's `compute` with an expression of the element's numbers p, q, m and n; the numbers of the operation
+/* rearrange.c - operations that read other elements than they write: padding, windows, triangles. Each is
+ * hexc's `compute` with an expression of the element's numbers p, q, m and n; the numbers of the operation
  * are arguments, so that one kernel serves all of them. */
 #include "examples/ggml/work.h"
 
@@ -15,7 +15,8 @@ compute(Work *w, const View *a, const View *y, const char *numbers, const char *
 	set(w, l, "OUT", "%s", type_name(y->type));
 	set(w, l, "value", "%s", value);
 	if (a)
-		set(w, l, "tensors", "a: %s[PA, QA, MA, NA] strides [ap, aq, am, an]%s", type_name(a->type), declared);
+		set(w, l, "tensors", "a: %s[PA, QA, MA, NA] strides [ap, aq, am, an]%s", type_name(a->type),
+		    declared);
 	else if (*declared)
 		set(w, l, "tensors", "%s", declared + 2);
 	if (a) {
@@ -34,6 +35,10 @@ arg_numbers(Work *w, Launch *l, const char *names, const int64_t *number)
 		arg_int(w, l, text(w, "%.2s", names), *number++);
 }
 
+/* An element of the tensor repeated without end. */
+static const char AROUND[] =
+	"a[(p - lp + PA) % PA, (q - lq + QA) % QA, (m - lm + MA) % MA, (n - ln + NA) % NA]";
+
 /* a is src[i] and y the result, of floats. */
 static bool
 start(const struct ggml_tensor *op, int i, View *a, View *y)
@@ -46,12 +51,13 @@ pad(Work *w, const struct ggml_tensor *op)
 {
 	const int32_t *p = op->op_params;
 	int64_t left[4] = { p[6], p[4], p[2], p[0] };
+	const char *value;
 	View a, y;
 
 	if (!start(op, 0, &a, &y))
 		return false;
-	arg_numbers(w, compute(w, &a, &y, "lp lq lm ln ", p[8] ? "a[(p - lp + PA) % PA, (q - lq + QA) % QA, (m - lm + MA) % MA, (n - ln + NA) % NA]" : "fill(a[p - lp, q - lq, m - lm, n - ln], 0)"),
-	            "lp lq lm ln ", left);
+	value = p[8] ? AROUND : "fill(a[p - lp, q - lq, m - lm, n - ln], 0)";
+	arg_numbers(w, compute(w, &a, &y, "lp lq lm ln ", value), "lp lq lm ln ", left);
 	return true;
 }
 
@@ -60,10 +66,12 @@ pad_reflect(Work *w, const struct ggml_tensor *op)
 {
 	int64_t left = op->op_params[0];
 	View a, y;
+	Launch *l;
 
 	if (!start(op, 0, &a, &y))
 		return false;
-	arg_numbers(w, compute(w, &a, &y, "ln ", "a[p, q, m, NA - 1 - abs(NA - 1 - abs(n - ln))]"), "ln ", &left);
+	l = compute(w, &a, &y, "ln ", "a[p, q, m, NA - 1 - abs(NA - 1 - abs(n - ln))]");
+	arg_numbers(w, l, "ln ", &left);
 	return true;
 }
 
@@ -77,8 +85,7 @@ roll(Work *w, const struct ggml_tensor *op)
 		return false;
 	for (int i = 0; i < RANK; i++)
 		shift[i] = ((int64_t)op->op_params[RANK - 1 - i] % a.size[i] + a.size[i]) % a.size[i];
-	arg_numbers(w, compute(w, &a, &y, "lp lq lm ln ",
-	                       "a[(p - lp + PA) % PA, (q - lq + QA) % QA, (m - lm + MA) % MA, (n - ln + NA) % NA]"),
+	arg_numbers(w, compute(w, &a, &y, "lp lq lm ln ", AROUND),
 	            "lp lq lm ln ", shift);
 	return true;
 }
@@ -116,12 +123,14 @@ bool
 mask_diagonal(Work *w, const struct ggml_tensor *op)
 {
 	int64_t past = op->op_params[0];
+	const char *value;
 	View a, y;
 
 	if (!start(op, 0, &a, &y))
 		return false;
-	arg_numbers(w, compute(w, &a, &y, "ln ", op->op == GGML_OP_DIAG_MASK_INF ? "where(n > m + ln, -inf, a[p, q, m, n])" : "where(n > m + ln, 0, a[p, q, m, n])"),
-	            "ln ", &past);
+	value = op->op == GGML_OP_DIAG_MASK_INF ? "where(n > m + ln, -inf, a[p, q, m, n])"
+	                                        : "where(n > m + ln, 0, a[p, q, m, n])";
+	arg_numbers(w, compute(w, &a, &y, "ln ", value), "ln ", &past);
 	return true;
 }
 
@@ -142,9 +151,9 @@ arange(Work *w, const struct ggml_tensor *op)
 
 /* ---- windows ------------------------------------------------------------------------------------- */
 
-/* The window of each result, as a row: IM2COL and IM2COL_3D, and the first half of CONV_2D and CONV_3D. KW, KA
- * and KV: elements of a row, plane and volume of the window. Of each dim 0, 1 and 2 the stride s, the padding o
- * and the dilation d; `ic` channels, `od` results along dim 2. */
+/* The window of each result, as a row: IM2COL and IM2COL_3D, and the first half of CONV_2D and CONV_3D. kw,
+ * ka and kv: elements of a row, plane and volume of the window. Of each dim 0, 1 and 2 the stride s, the
+ * padding o and the dilation d; `ic` channels, `od` results along dim 2. */
 typedef struct Window {
 	int64_t s[3], o[3], d[3], kw, ka, kv, ic, od;
 } Window;
@@ -206,14 +215,16 @@ im2col_3d(Work *w, const struct ggml_tensor *op)
 
 /* dst[x, y, o, b] = sum_k kernel[k, o] window(b, x, y)[k]: windows go to scratch memory, as f16. */
 static bool
-convolve(Work *w, const struct ggml_tensor *op, const View *a, View columns, const Window *g, const char *value)
+convolve(Work *w, const struct ggml_tensor *op, const View *a, View columns, const Window *g,
+         const char *value)
 {
 	const struct ggml_tensor *kernel = op->src[0];
-	int64_t k = columns.size[3], results = columns.size[2] * columns.size[1], batch = columns.size[0] / g->od;
+	int64_t k = columns.size[3], results = columns.size[2] * columns.size[1];
+	int64_t batch = columns.size[0] / g->od;
 	View weight, c;
 
-	if (!view_of(&weight, kernel) || !view_of(&c, op) || !is_float(&weight) || !ggml_is_contiguous(kernel) ||
-	    !ggml_is_contiguous(op))
+	if (!view_of(&weight, kernel) || !view_of(&c, op) || !is_float(&weight) ||
+	    !ggml_is_contiguous(kernel) || !ggml_is_contiguous(op))
 		return false;
 	columns.type = GGML_TYPE_F16;
 	columns.scratch = true;
@@ -228,7 +239,8 @@ convolve(Work *w, const struct ggml_tensor *op, const View *a, View columns, con
 	c = (View){
 		.type = c.type,
 		.data = c.data,
-		.size = { batch, 1, weight.size[2], results }, .stride = { weight.size[2] * results, 0, results, 1 },
+		.size = { batch, 1, weight.size[2], results },
+		.stride = { weight.size[2] * results, 0, results, 1 },
 	};
 	columns = (View){
 		.type = GGML_TYPE_F16,
@@ -275,5 +287,5 @@ conv_3d(Work *w, const struct ggml_tensor *op)
 	View a, y;
 
 	return ic >= 1 && batch >= 1 && start(op, 1, &a, &y) &&
-	       convolve(w, op, &a, packed(batch * op->ne[2], op->ne[1], op->ne[0], k[0] * k[1] * k[2] * ic), &g, VOLUME);
+	       convolve(w, op, &a, packed(batch * op->ne[2], op->ne[1], op->ne[0], g.kv * ic), &g, VOLUME);
 }

@@ -56,7 +56,8 @@ cumsum(Work *w, const struct ggml_tensor *op)
 	View x, y;
 	Launch *l;
 
-	if (!matrices(op, &x, &y) || !ggml_is_contiguous(op) || !ggml_is_contiguous(op->src[0]) || !is_float(&y))
+	if (!matrices(op, &x, &y) || !ggml_is_contiguous(op) || !ggml_is_contiguous(op->src[0]) ||
+	    !is_float(&y))
 		return false;
 	l = work_launch(w, "scan");
 	set(w, l, "IN", "%s", type_name(x.type));
@@ -98,7 +99,8 @@ sort(Work *w, const struct ggml_tensor *op)
 	Launch *l;
 
 	if (op->op == GGML_OP_ARGMAX) {
-		if (!view_of(&x, op->src[0]) || !view_of(&y, op) || !is_float(&x) || !ggml_is_contiguous(op->src[0]))
+		if (!view_of(&x, op->src[0]) || !view_of(&y, op) || !is_float(&x) ||
+		    !ggml_is_contiguous(op->src[0]))
 			return false;
 		x.size[2] = view_count(&x) / x.size[3];
 		x.stride[2] = x.size[3];

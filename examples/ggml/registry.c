@@ -1,7 +1,7 @@
 /* registry.c - what ggml asks the shared library for: the list of devices. All GPUs of the driver; with
  * GGML_HEXC_SIMULATOR=80,90 simulated devices of these compute capabilities instead. */
 #include "examples/ggml/ggml_hexc.h"
-#include "ggml-impl.h"
+#include <ggml-impl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,8 @@ add_simulators(const char *list)
 		long capability = strtol(list, &end, 10);
 
 		if (end == list || (*end && *end != ',') || capability < 50 || capability > 999) {
-			GGML_LOG_ERROR("GGML_HEXC_SIMULATOR: %s is no list of compute capabilities, such as 80,90\n", list);
+			GGML_LOG_ERROR("GGML_HEXC_SIMULATOR: %s is no list of compute capabilities, such as "
+			               "80,90\n", list);
 			return;
 		}
 		add_device(HEXC_SIMULATOR(capability));

@@ -18,8 +18,8 @@ read_rope(const struct ggml_tensor *op)
 	const int32_t *p = op->op_params;
 	Rope r = {
 		.dims = p[1], .mode = p[2], .context = p[4], .begin = p[15],
-		.base = param(op, 5), .scale = param(op, 6), .extrapolate = param(op, 7), .size = param(op, 8),
-		.fast = param(op, 9), .slow = param(op, 10),
+		.base = param(op, 5), .scale = param(op, 6), .extrapolate = param(op, 7),
+		.size = param(op, 8), .fast = param(op, 9), .slow = param(op, 10),
 	};
 
 	memcpy(r.section, p + 11, sizeof r.section);
@@ -36,11 +36,12 @@ position(Work *w, const Rope *r)
 	if (!(r->mode & GGML_ROPE_TYPE_MROPE))
 		return "t";
 	if (r->mode == GGML_ROPE_TYPE_IMROPE)
-		return text(w, "t + T * where(i %% %d %% 3 == 1 && i %% %d < %d, 1, where(i %% %d %% 3 == 2 && i %% %d < %d, "
-		            "2, where(i %% %d %% 3 == 0 && i %% %d < %d, 0, 3)))",
+		return text(w,
+		            "t + T * where(i %% %d %% 3 == 1 && i %% %d < %d, 1, where(i %% %d %% 3 == 2 "
+		            "&& i %% %d < %d, 2, where(i %% %d %% 3 == 0 && i %% %d < %d, 0, 3)))",
 		            all, all, 3 * n[1], all, all, 3 * n[2], all, all, 3 * n[0]);
-	return text(w, "t + T * where(i %% %d < %d, 0, where(i %% %d < %d, 1, where(i %% %d < %d, 2, 3)))", all, n[0],
-	            all, n[0] + n[1], all, n[0] + n[1] + n[2]);
+	return text(w, "t + T * where(i %% %d < %d, 0, where(i %% %d < %d, 1, where(i %% %d < %d, 2, 3)))",
+	            all, n[0], all, n[0] + n[1], all, n[0] + n[1] + n[2]);
 }
 
 /* The number of the pair by which its speed falls: in images that of its section. */
@@ -52,8 +53,8 @@ pair(Work *w, const Rope *r)
 
 	if (r->mode != GGML_ROPE_TYPE_VISION)
 		return "f32(i)";
-	return text(w, "f32(i %% %d - where(i %% %d < %d, 0, where(i %% %d < %d, %d, where(i %% %d < %d, %d, %d))))", all,
-	            all, a, all, b, a, all, c, b, c);
+	return text(w, "f32(i %% %d - where(i %% %d < %d, 0, where(i %% %d < %d, %d, where(i %% %d < %d, %d, "
+	            "%d))))", all, all, a, all, b, a, all, c, b, c);
 }
 
 /* The dims from which on, and up to which, YaRN mixes (ggml_rope_yarn_corr_dims). */
@@ -93,12 +94,15 @@ rope(Work *w, const struct ggml_tensor *op)
 	Rope r = read_rope(op);
 	View x, y, at;
 	bool vision = r.mode == GGML_ROPE_TYPE_VISION;
+	const char *yarn;
 	Launch *l;
 
 	if (!view_of(&x, op->src[0]) || !view_of(&y, op) || !view_of(&at, op->src[1]) || !is_float(&x) ||
 	    !is_float(&y) || !is_row(&x) || !is_row(&y) || at.type != GGML_TYPE_I32)
 		return false;
-	if (r.dims < 2 || r.dims % 2 || ((r.mode & GGML_ROPE_TYPE_MROPE) && r.section[0] + r.section[1] + r.section[2] <= 0))
+	if (r.dims < 2 || r.dims % 2)
+		return false;
+	if ((r.mode & GGML_ROPE_TYPE_MROPE) && r.section[0] + r.section[1] + r.section[2] <= 0)
 		return false;
 	l = work_launch(w, "rope");
 	set(w, l, "IN", "%s", type_name(x.type));
@@ -109,8 +113,9 @@ rope(Work *w, const struct ggml_tensor *op)
 	set(w, l, "PAIRS", "%d", r.mode == GGML_ROPE_TYPE_NORMAL);
 	set(w, l, "tensors", "pos: i32[TP], speed: f32, fs: f32, mix: f32, low: f32, span: f32%s",
 	    factors ? ", ff: f32[PAIRS_F]" : "");
-	set(w, l, "angle", "%sf32(pos[%s]) * exp2(%s * speed)%s * (fs + (1 - fs) * mix * (1 - clamp((f32(i) - low) / span, 0, 1)))",
-	    back ? "-" : "", position(w, &r), pair(w, &r), factors ? " / ff[i]" : "");
+	yarn = "fs + (1 - fs) * mix * (1 - clamp((f32(i) - low) / span, 0, 1))";
+	set(w, l, "angle", "%sf32(pos[%s]) * exp2(%s * speed)%s * (%s)", back ? "-" : "", position(w, &r),
+	    pair(w, &r), factors ? " / ff[i]" : "", yarn);
 	arg_int(w, l, "P", x.size[0]);
 	arg_int(w, l, "T", x.size[1]);
 	arg_int(w, l, "H", x.size[2]);

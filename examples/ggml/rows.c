@@ -51,8 +51,8 @@ set_rows(Work *w, const struct ggml_tensor *op)
 	View x, index, y;
 	Launch *l;
 
-	if (!view_of(&x, op->src[0]) || !view_of(&index, op->src[1]) || !view_of(&y, op) || !is_index(&index) ||
-	    !is_row(&x) || !is_row(&y) || !is_float(&x) || !is_float(&y))
+	if (!view_of(&x, op->src[0]) || !view_of(&index, op->src[1]) || !view_of(&y, op) ||
+	    !is_index(&index) || !is_row(&x) || !is_row(&y) || !is_float(&x) || !is_float(&y))
 		return false;
 	l = work_launch(w, "set_rows");
 	set(w, l, "IN", "%s", type_name(x.type));

@@ -115,7 +115,7 @@ static const struct ggml_backend_i stream_interface = {
 static ggml_guid_t
 guid(void)
 {
-	static ggml_guid id = { 'h', 'e', 'x', 'c', ' ', 't', 'i', 'l', 'e', ' ', 'k', 'e', 'r', 'n', 'e', 'l' };
+	static ggml_guid id = { 'h', 'e', 'x', 'c', ' ', 't', 'i', 'l', 'e', 's' };
 
 	return &id;
 }

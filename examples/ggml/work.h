@@ -5,7 +5,7 @@
  * arguments do not. Nothing here touches a device, and tensors need no memory yet. */
 #ifndef GGML_HEXC_WORK_H
 #define GGML_HEXC_WORK_H
-#include "ggml.h"
+#include <ggml.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -132,8 +132,8 @@ Launch *product(Work *w, const View *a, const View *b, const View *c);
 
 /* ---- norm.c */
 
-/* ALiBi's slopes of heads: exp2(out[1] * (h + 1)) for h < out[0], exp2(out[2] * (2 * (h - out[0]) + 1)) for others; 1 if
- * max_bias is 0. */
+/* ALiBi's slopes of heads: exp2(out[1] * (h + 1)) for h < out[0], exp2(out[2] * (2 * (h - out[0]) + 1)) for
+ * others; 1 if max_bias is 0. */
 void alibi(float max_bias, int64_t heads, double out[3]);
 
 /* ---- the operations */

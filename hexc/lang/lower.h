@@ -432,9 +432,9 @@ void lower_stmts(Lower *l, const Stmt *s);
 /* Assigns v to a variable; reports what does not fit. */
 void lower_set_var(Lower *l, const Stmt *s, Sym *sym, Operand v);
 void lower_let(Lower *l, const Stmt *s);
-/* If v was just lowered from X[...], cast to its own type or not, or from fill(X[...], 0), and has no name,
- * returns the slice, which may be copied to shared memory instead, where it has v's type: *filled, with zeros out of bounds. Else returns
- * VK_none. The load is then dead code. */
+/* If v was just lowered from X[...], which may be cast to the type that it has, or from fill(X[...], 0), and
+ * has no name, returns the slice, for a copy to shared memory: *filled, with zeros out of bounds. The load is
+ * then dead code. Else returns VK_none. */
 LoweredValue lower_copied(Lower *l, const LoweredValue *v, bool *filled);
 /* Marks v as `register`: it stays in registers. */
 void lower_keep(Val *v);

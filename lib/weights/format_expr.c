@@ -1,5 +1,5 @@
-/* format_expr.c - writes the value of an element of a row of blocks as an expression of the language, from the
- * format's bit layouts (formats.def). */
+/* format_expr.c - writes the value of an element of a row of blocks as an expression of the language, from
+ * the format's bit layouts (formats.def). */
 #include "lib/weights/format.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -74,7 +74,8 @@ print_position(Writer *w, const Layout *l, int64_t group, bool bytes)
 static void
 print_byte(Writer *w, const FormatPiece *p, const Layout *l, int64_t group, int plus, bool far)
 {
-	print(w, "i32(%s, %s / %d * %d + %d", w->row, w->index, w->part->tile_k, w->part->chunk / 8, p->base / 8 + plus);
+	print(w, "i32(%s, %s / %d * %d + %d", w->row, w->index, w->part->tile_k, w->part->chunk / 8,
+	      p->base / 8 + plus);
 	print_position(w, l, group, true);
 	if (far) {
 		print(w, " + (%d", p->base % 8);
