@@ -42,7 +42,7 @@ static const struct {
 	{ "copy", "BM", "7", NULL, HEXC_E_ARGS, "operator copy: no entry of its dispatch table has these "
 	                                        "constants" },
 	{ "copy", "epilogue", "x +", NULL, HEXC_E_SOURCE,
-	  "operator copy: copy, line 16, `Y[p, q, m :+ BM, n :+ BN] = OUT(x +);`: expected an expression" },
+	  "operator copy: copy, line 17, `Y[p, q, m :+ BM, n :+ BN] = OUT(x +);`: expected an expression" },
 	{ "copy", "epilogue", "x + y", NULL, HEXC_E_SOURCE, "OUT(x + y);`: unknown name `y`" },
 	{ "copy", "epilogue", "x; y", NULL, HEXC_E_ARGS,
 	  "operator copy: epilogue = x; y: an expression must not contain ; { } // or newlines" },
