@@ -54,6 +54,8 @@ set_rows(Work *w, const struct ggml_tensor *op)
 	if (!view_of(&x, op->src[0]) || !view_of(&index, op->src[1]) || !view_of(&y, op) ||
 	    !is_index(&index) || !is_row(&x) || !is_row(&y) || !is_float(&x) || !is_float(&y))
 		return false;
+	if (!view_count(&x))
+		return true;
 	l = work_launch(w, "set_rows");
 	set(w, l, "IN", "%s", type_name(x.type));
 	set(w, l, "OUT", "%s", type_name(y.type));

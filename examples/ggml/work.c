@@ -133,6 +133,16 @@ param(const struct ggml_tensor *op, int i)
 	return x;
 }
 
+/* Would it compute elements from a tensor that has none? SET_ROWS then writes no row. */
+static bool
+lacks_elements(const struct ggml_tensor *op)
+{
+	for (int i = 0; i < GGML_MAX_SRC; i++)
+		if (op->src[i] && ggml_is_empty(op->src[i]))
+			return !ggml_is_empty(op) && op->op != GGML_OP_SET_ROWS;
+	return false;
+}
+
 bool
 describe(Work *w, const struct ggml_tensor *op)
 {
@@ -140,12 +150,11 @@ describe(Work *w, const struct ggml_tensor *op)
 	w->scratch = 0;
 	w->failed = false;
 	w->used = 0;
-	for (int i = 0; i < GGML_MAX_SRC; i++)
-		if (op->src[i] && ggml_is_empty(op->src[i]))
-			return false;
+	if (lacks_elements(op))
+		return false;
 	switch ((int)op->op) {
 #define OP(name, function) \
-	case GGML_OP_##name: return function(w, op) && !w->failed;
+	case GGML_OP_##name: return ggml_is_empty(op) || (function(w, op) && !w->failed);
 #include "examples/ggml/ops.def"
 #undef OP
 	default: return false;
