@@ -69,31 +69,23 @@ decode(Work *w, const View *blocks, const char *row, const char *more, const Vie
 	arg_sizes(w, l, y, "");
 	arg_sizes(w, l, blocks, "W");
 	arg_rows(w, l, "w", "wpqm", blocks);
-	for (int i = 0; i < RANK; i++)
-		arg_int(w, l, text(w, "y%c", "pqmn"[i]), y->stride[i]);
+	arg_view(w, l, "Y", 'y', y);
 	return l;
 }
 
 View
 decode_blocks(Work *w, const View *blocks, int64_t n)
 {
-	View y = { .type = GGML_TYPE_F16, .scratch = true };
-	int64_t stride = 1;
+	View y = scratch_view(w, GGML_TYPE_F16, blocks->size[0], blocks->size[1], blocks->size[2], n);
 
-	for (int i = RANK - 1; i >= 0; i--) {
-		y.size[i] = i == RANK - 1 ? n : blocks->size[i];
-		y.stride[i] = stride;
-		stride *= y.size[i];
-	}
-	y.offset = work_scratch(w, 2 * stride);
-	arg_scratch(w, decode(w, blocks, "p, q, m", "", &y), "Y", y.offset);
+	decode(w, blocks, "p, q, m", "", &y);
 	return y;
 }
 
 void
 decode_to(Work *w, const View *blocks, const View *y)
 {
-	arg_pointer(w, decode(w, blocks, "p, q, m", "", y), "Y", y->data);
+	decode(w, blocks, "p, q, m", "", y);
 }
 
 void
@@ -105,5 +97,4 @@ decode_rows(Work *w, const View *blocks, const View *index, const View *y)
 	arg_pointer(w, l, "ids", index->data);
 	for (int i = 0; i < 3; i++)
 		arg_int(w, l, text(w, "i%c", "pqm"[i]), index->stride[i + 1]);
-	arg_pointer(w, l, "Y", y->data);
 }

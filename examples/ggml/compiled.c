@@ -104,18 +104,6 @@ find_compiled(Device *d, const Launch *l, const char *key, char *why, size_t n)
 	return c;
 }
 
-void
-compiled_free(Device *d)
-{
-	for (Compiled *c = d->compiled, *next; c; c = next) {
-		next = c->next;
-		hexc_op_free(c->op);
-		free(c->key);
-		free(c);
-	}
-	d->compiled = NULL;
-}
-
 static Call *
 make_call(Calls *c, const Launch *l, const char *key, char *why, size_t n)
 {

@@ -96,14 +96,7 @@ device_supports_op(ggml_backend_dev_t dev, const struct ggml_tensor *op)
 	Work w;
 
 	(void)dev;
-	switch (op->op) {
-	case GGML_OP_NONE:
-	case GGML_OP_RESHAPE:
-	case GGML_OP_VIEW:
-	case GGML_OP_PERMUTE:
-	case GGML_OP_TRANSPOSE: return true;
-	default: return describe(&w, op);
-	}
+	return ggml_op_is_empty(op->op) || describe(&w, op);
 }
 
 static bool

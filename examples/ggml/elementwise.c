@@ -127,20 +127,8 @@ start(Pointwise *e, const struct ggml_tensor *op)
 static void
 reshape(View *v, const View *like)
 {
-	int64_t stride = 1;
-
-	for (int i = RANK - 1; i >= 0; i--) {
-		v->size[i] = like->size[i];
-		v->stride[i] = stride;
-		stride *= v->size[i];
-	}
-}
-
-/* The types that `copy` converts: between floats, and integers to themselves and to floats and back. */
-static bool
-converts(const View *x, const View *y)
-{
-	return type_name(x->type) && type_name(y->type);
+	memcpy(v->size, like->size, sizeof v->size);
+	view_pack(v);
 }
 
 void
@@ -176,7 +164,7 @@ copy_tensor(Work *w, const struct ggml_tensor *op)
 
 	if (ggml_is_quantized(op->src[0]->type))
 		return copy_blocks(w, op);
-	if (!view_of(&e.x, op->src[0]) || !view_of(&e.y, op) || !converts(&e.x, &e.y))
+	if (!view_of(&e.x, op->src[0]) || !view_of(&e.y, op))
 		return false;
 	if (!view_same_size(&e.x, &e.y)) {
 		if (ggml_is_contiguous(op))

@@ -35,7 +35,7 @@ typedef struct Device {
 	hexc_gpu *gpu;          /* NULL until the first use */
 	hexc_gpu_info info;
 	hexc_cache *cache;      /* of compiled kernels; may be NULL */
-	Compiled *compiled;     /* a list, by key */
+	Compiled *compiled;     /* a list, by key, that lives as long as the device */
 	uint64_t allocated;     /* bytes in its buffers */
 } Device;
 
@@ -70,6 +70,4 @@ typedef struct Calls Calls;
 bool calls_run(Calls *c, const Work *w, void *stream, char *why, size_t n);
 Calls *calls_new(Device *d);
 void calls_free(Calls *c); /* c may be NULL */
-/* Frees the compiled operators of a device. */
-void compiled_free(Device *d);
 #endif

@@ -125,27 +125,22 @@ matmul_id(Work *w, const struct ggml_tensor *op)
 	return true;
 }
 
-/* dst[i, j] = sum_k src0[i, k] src1[j, k]: both are transposed to scratch memory. */
+/* The matrices of v transposed, in scratch memory. */
 static View
 transposed(Work *w, const View *v)
 {
-	View x = *v, y = { .type = GGML_TYPE_F32, .scratch = true };
-	int64_t stride = 1;
+	View x = *v, y;
 
 	x.size[2] = v->size[3];
 	x.stride[2] = v->stride[3];
 	x.size[3] = v->size[2];
 	x.stride[3] = v->stride[2];
-	for (int i = RANK - 1; i >= 0; i--) {
-		y.size[i] = x.size[i];
-		y.stride[i] = stride;
-		stride *= y.size[i];
-	}
-	y.offset = work_scratch(w, 4 * stride);
+	y = scratch_view(w, GGML_TYPE_F32, x.size[0], x.size[1], x.size[2], x.size[3]);
 	copy_view(w, &x, &y);
 	return y;
 }
 
+/* dst[i, j] = sum_k src0[i, k] src1[j, k]. */
 bool
 outer_product(Work *w, const struct ggml_tensor *op)
 {

@@ -226,9 +226,6 @@ convolve(Work *w, const struct ggml_tensor *op, const View *a, View columns, con
 	if (!view_of(&weight, kernel) || !view_of(&c, op) || !is_float(&weight) ||
 	    !ggml_is_contiguous(kernel) || !ggml_is_contiguous(op))
 		return false;
-	columns.type = GGML_TYPE_F16;
-	columns.scratch = true;
-	columns.offset = work_scratch(w, 2 * view_count(&columns));
 	windows(w, a, &columns, g, value);
 	results *= g->od;
 	weight = (View){
@@ -236,27 +233,14 @@ convolve(Work *w, const struct ggml_tensor *op, const View *a, View columns, con
 		.data = weight.data,
 		.size = { batch, 1, view_count(&weight) / k, k }, .stride = { 0, 0, k, 1 },
 	};
-	c = (View){
-		.type = c.type,
-		.data = c.data,
-		.size = { batch, 1, weight.size[2], results },
-		.stride = { weight.size[2] * results, 0, results, 1 },
-	};
-	columns = (View){
-		.type = GGML_TYPE_F16,
-		.scratch = true,
-		.offset = columns.offset,
-		.size = { batch, 1, results, k }, .stride = { results * k, 0, k, 1 },
-	};
+	c = (View){ .type = c.type, .data = c.data, .size = { batch, 1, weight.size[2], results } };
+	view_pack(&c);
+	columns.size[0] = batch;
+	columns.size[1] = 1;
+	columns.size[2] = results;
+	view_pack(&columns);
 	product(w, &weight, &columns, &c);
 	return true;
-}
-
-/* Adjacent elements. */
-static View
-packed(int64_t p, int64_t q, int64_t m, int64_t n)
-{
-	return (View){ .size = { p, q, m, n }, .stride = { q * m * n, m * n, n, 1 } };
 }
 
 bool
@@ -270,8 +254,10 @@ conv_2d(Work *w, const struct ggml_tensor *op)
 	};
 	View a, y;
 
-	return start(op, 1, &a, &y) &&
-	       convolve(w, op, &a, packed(op->ne[3], op->ne[1], op->ne[0], k[0] * k[1] * k[2]), &g, PLANE);
+	if (!start(op, 1, &a, &y))
+		return false;
+	y = scratch_view(w, GGML_TYPE_F16, op->ne[3], op->ne[1], op->ne[0], k[0] * k[1] * k[2]);
+	return convolve(w, op, &a, y, &g, PLANE);
 }
 
 bool
@@ -286,6 +272,8 @@ conv_3d(Work *w, const struct ggml_tensor *op)
 	};
 	View a, y;
 
-	return ic >= 1 && batch >= 1 && start(op, 1, &a, &y) &&
-	       convolve(w, op, &a, packed(batch * op->ne[2], op->ne[1], op->ne[0], g.kv * ic), &g, VOLUME);
+	if (ic < 1 || batch < 1 || !start(op, 1, &a, &y))
+		return false;
+	y = scratch_view(w, GGML_TYPE_F16, batch * op->ne[2], op->ne[1], op->ne[0], g.kv * ic);
+	return convolve(w, op, &a, y, &g, VOLUME);
 }

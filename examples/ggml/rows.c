@@ -36,8 +36,7 @@ get_rows(Work *w, const struct ggml_tensor *op)
 	set(w, l, "IN", "%s", type_name(table.type));
 	set(w, l, "OUT", "%s", type_name(y.type));
 	set(w, l, "INDEX", "%s", type_name(index.type));
-	for (int i = 0; i < RANK; i++)
-		arg_int(w, l, text(w, "%c", "PQMN"[i]), y.size[i]);
+	arg_sizes(w, l, &y, "");
 	arg_int(w, l, "V", table.size[2]);
 	arg_index(w, l, &index);
 	arg_rows(w, l, "E", "epqm", &table);
@@ -60,8 +59,7 @@ set_rows(Work *w, const struct ggml_tensor *op)
 	set(w, l, "IN", "%s", type_name(x.type));
 	set(w, l, "OUT", "%s", type_name(y.type));
 	set(w, l, "INDEX", "%s", type_name(index.type));
-	for (int i = 0; i < RANK; i++)
-		arg_int(w, l, text(w, "%c", "PQMN"[i]), x.size[i]);
+	arg_sizes(w, l, &x, "");
 	arg_int(w, l, "V", y.size[2]);
 	arg_int(w, l, "PI", index.size[1]);
 	arg_int(w, l, "QI", index.size[2]);

@@ -1,5 +1,6 @@
 /* stream.c - a ggml_backend: a stream of a device, on which it runs graphs node by node. */
 #include "examples/ggml/ggml_hexc.h"
+#include <ggml-impl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,14 +65,7 @@ stream_synchronize(ggml_backend_t backend)
 static bool
 is_idle(const struct ggml_tensor *t)
 {
-	switch (t->op) {
-	case GGML_OP_NONE:
-	case GGML_OP_RESHAPE:
-	case GGML_OP_VIEW:
-	case GGML_OP_PERMUTE:
-	case GGML_OP_TRANSPOSE: return true;
-	default: return ggml_is_empty(t) || !(t->flags & GGML_TENSOR_FLAG_COMPUTE);
-	}
+	return ggml_op_is_empty(t->op) || ggml_is_empty(t) || !(t->flags & GGML_TENSOR_FLAG_COMPUTE);
 }
 
 static bool

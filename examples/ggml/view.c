@@ -34,6 +34,17 @@ view_of(View *v, const struct ggml_tensor *t)
 	return true;
 }
 
+void
+view_pack(View *v)
+{
+	int64_t stride = 1;
+
+	for (int i = RANK - 1; i >= 0; i--) {
+		v->stride[i] = stride;
+		stride *= v->size[i];
+	}
+}
+
 int64_t
 view_count(const View *v)
 {

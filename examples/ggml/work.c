@@ -95,13 +95,29 @@ work_scratch(Work *w, int64_t bytes)
 	return at;
 }
 
-void
-arg_view(Work *w, Launch *l, const char *name, char letter, const View *v)
+View
+scratch_view(Work *w, enum ggml_type type, int64_t p, int64_t q, int64_t m, int64_t n)
+{
+	View v = { .type = type, .scratch = true, .size = { p, q, m, n } };
+
+	view_pack(&v);
+	v.offset = work_scratch(w, view_count(&v) * (int64_t)ggml_type_size(type));
+	return v;
+}
+
+static void
+arg_data(Work *w, Launch *l, const char *name, const View *v)
 {
 	if (v->scratch)
 		arg_scratch(w, l, name, v->offset);
 	else
 		arg_pointer(w, l, name, v->data);
+}
+
+void
+arg_view(Work *w, Launch *l, const char *name, char letter, const View *v)
+{
+	arg_data(w, l, name, v);
 	for (int i = 0; i < RANK; i++)
 		arg_int(w, l, text(w, "%c%c", letter, "pqmn"[i]), v->stride[i]);
 }
@@ -109,10 +125,7 @@ arg_view(Work *w, Launch *l, const char *name, char letter, const View *v)
 void
 arg_rows(Work *w, Launch *l, const char *name, const char *letters, const View *v)
 {
-	if (v->scratch)
-		arg_scratch(w, l, name, v->offset);
-	else
-		arg_pointer(w, l, name, v->data);
+	arg_data(w, l, name, v);
 	for (int i = 0; i < RANK - 1; i++)
 		arg_int(w, l, text(w, "%c%c", letters[0], letters[1 + i]), v->stride[i]);
 }

@@ -63,6 +63,8 @@ bool describe(Work *w, const struct ggml_tensor *op);
 /* Sets *v to tensor t. Returns false if its elements are in blocks, or its strides are no multiples of an
  * element. */
 bool view_of(View *v, const struct ggml_tensor *t);
+/* Sets the strides of adjacent elements. */
+void view_pack(View *v);
 /* The number of elements. */
 int64_t view_count(const View *v);
 /* Splits dim `dim` of v into `parts` halves and returns number `part`. */
@@ -93,7 +95,10 @@ void arg_scratch(Work *w, Launch *l, const char *name, int64_t offset);
 const char *text(Work *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Reserves scratch memory and returns its offset, a multiple of 256. */
 int64_t work_scratch(Work *w, int64_t bytes);
-/* Sets argument `name` to v's memory, and its strides to the arguments `letter`p, q, m and n. */
+/* Reserves a tensor in it, whose elements are adjacent. */
+View scratch_view(Work *w, enum ggml_type type, int64_t p, int64_t q, int64_t m, int64_t n);
+/* Sets argument `name` to v's memory, which may be scratch memory, and its strides to the arguments
+ * `letter`p, q, m and n. */
 void arg_view(Work *w, Launch *l, const char *name, char letter, const View *v);
 
 /* The same for tensors whose elements of dim 3 are adjacent: strides of the outer dims, in arguments
