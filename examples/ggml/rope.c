@@ -1,5 +1,5 @@
 /* rope.c - ROPE: rotation of pairs by position, of one position a token or of four (mrope), with YaRN's
- * scaling. ggml's X[d, h, t, p] is hexc's X[p, t, h, d]. */
+ * scaling. ggml's X[d, h, t, b] is hexc's X[b, t, h, d]. */
 #include "examples/ggml/work.h"
 #include <math.h>
 #include <string.h>
@@ -37,10 +37,13 @@ position(Work *w, const Rope *r)
 		return "t";
 	if (r->mode == GGML_ROPE_TYPE_IMROPE)
 		return text(w,
-		            "t + T * where(i %% %d %% 3 == 1 && i %% %d < %d, 1, where(i %% %d %% 3 == 2 "
-		            "&& i %% %d < %d, 2, where(i %% %d %% 3 == 0 && i %% %d < %d, 0, 3)))",
+		            "t + T * where(pair %% %d %% 3 == 1 && pair %% %d < %d, 1, "
+		            "where(pair %% %d %% 3 == 2 && pair %% %d < %d, 2, "
+		            "where(pair %% %d %% 3 == 0 && pair %% %d < %d, 0, 3)))",
 		            all, all, 3 * n[1], all, all, 3 * n[2], all, all, 3 * n[0]);
-	return text(w, "t + T * where(i %% %d < %d, 0, where(i %% %d < %d, 1, where(i %% %d < %d, 2, 3)))",
+	return text(w,
+	            "t + T * where(pair %% %d < %d, 0, where(pair %% %d < %d, 1, "
+	            "where(pair %% %d < %d, 2, 3)))",
 	            all, n[0], all, n[0] + n[1], all, n[0] + n[1] + n[2]);
 }
 
@@ -52,9 +55,11 @@ pair(Work *w, const Rope *r)
 	int32_t all = n[0] + n[1] + n[2] + n[3], a = n[0], b = a + n[1], c = b + n[2];
 
 	if (r->mode != GGML_ROPE_TYPE_VISION)
-		return "f32(i)";
-	return text(w, "f32(i %% %d - where(i %% %d < %d, 0, where(i %% %d < %d, %d, where(i %% %d < %d, %d, "
-	            "%d))))", all, all, a, all, b, a, all, c, b, c);
+		return "i";
+	return text(w,
+	            "f32(pair %% %d - where(pair %% %d < %d, 0, where(pair %% %d < %d, %d, "
+	            "where(pair %% %d < %d, %d, %d))))",
+	            all, all, a, all, b, a, all, c, b, c);
 }
 
 /* The dims from which on, and up to which, YaRN mixes (ggml_rope_yarn_corr_dims). */
@@ -104,24 +109,28 @@ rope(Work *w, const struct ggml_tensor *op)
 		return false;
 	if ((r.mode & GGML_ROPE_TYPE_MROPE) && r.section[0] + r.section[1] + r.section[2] <= 0)
 		return false;
-	l = work_launch(w, "rope");
+	l = work_launch(w, "rotary");
+	set(w, l, "strided", "1");
+	set(w, l, "start", "0"); /* the angle reads the positions */
 	set(w, l, "IN", "%s", type_name(x.type));
 	set(w, l, "OUT", "%s", type_name(y.type));
 	set(w, l, "D", "%d", (int)x.size[3]);
 	set(w, l, "ROT", "%d", vision ? 2 * r.dims : r.dims);
 	set(w, l, "BEGIN", "%d", r.begin);
 	set(w, l, "PAIRS", "%d", r.mode == GGML_ROPE_TYPE_NORMAL);
-	set(w, l, "tensors", "pos: i32[TP], speed: f32, fs: f32, mix: f32, low: f32, span: f32%s",
+	set(w, l, "tensors", "pos: i32[TP], speed: f32, fs: f32, mix: f32, low: f32, span: f32, size: f32%s",
 	    factors ? ", ff: f32[PAIRS_F]" : "");
-	yarn = "fs + (1 - fs) * mix * (1 - clamp((f32(i) - low) / span, 0, 1))";
+	yarn = "fs + (1 - fs) * mix * (1 - clamp((i - low) / span, 0, 1))";
 	set(w, l, "angle", "%sf32(pos[%s]) * exp2(%s * speed)%s * (%s)", back ? "-" : "", position(w, &r),
-	    pair(w, &r), factors ? " / ff[i]" : "", yarn);
-	arg_int(w, l, "P", x.size[0]);
+	    pair(w, &r), factors ? " / ff[pair]" : "", yarn);
+	set(w, l, "magnitude", "size");
+	arg_int(w, l, "first", 0);
+	arg_int(w, l, "B", x.size[0]);
 	arg_int(w, l, "T", x.size[1]);
 	arg_int(w, l, "H", x.size[2]);
 	arg_int(w, l, "TP", at.size[3]);
-	arg_rows(w, l, "X", "xpth", &x);
-	arg_rows(w, l, "Y", "ypth", &y);
+	arg_rows(w, l, "X", "xbth", &x);
+	arg_rows(w, l, "Y", "ybth", &y);
 	arg_pointer(w, l, "pos", at.data);
 	if (factors) {
 		arg_pointer(w, l, "ff", factors->data);

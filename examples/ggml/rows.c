@@ -32,7 +32,8 @@ get_rows(Work *w, const struct ggml_tensor *op)
 		return false;
 	if (!(is_float(&table) && is_float(&y)) && !(table.type == y.type && table.type == GGML_TYPE_I32))
 		return false;
-	l = work_launch(w, "get_rows");
+	l = work_launch(w, "embedding");
+	set(w, l, "strided", "1");
 	set(w, l, "IN", "%s", type_name(table.type));
 	set(w, l, "OUT", "%s", type_name(y.type));
 	set(w, l, "INDEX", "%s", type_name(index.type));

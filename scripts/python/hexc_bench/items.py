@@ -234,10 +234,40 @@ def _wide(*n: int) -> tuple[Sizes, ...]:
 
 
 _QUERIES: dict[str, int | str] = {"ACT": "f16", "D": 128}
+def _slices(name: str, q: int, m: int, n: int, rows: str = "m") -> dict[str, int]:
+    """The strides of adjacent elements of NAME[p, q, rows, n], with those that an operator has of it."""
+    return {f"{name}p": q * m * n, f"{name}q": m * n, f"{name}{rows}": n}
+
+
+def _multiplied(p: int, q: int, pb: int, qb: int, m: int, n: int, k: int) -> Sizes:
+    """The sizes of products of slices whose elements are adjacent."""
+    return {"P": p, "Q": q, "PB": pb, "QB": qb, "M": m, "N": n, "K": k,
+            **_slices("a", q, m, k), **_slices("b", qb, n, k, "n"), **_slices("c", q, m, n)}
+
+
+def _elements(p: int, q: int, m: int, n: int) -> Sizes:
+    return {"P": p, "Q": q, "M": m, "N": n, **_slices("y", q, m, n), "yn": 1}
+
+
+def _sums(p: int, q: int, m: int, n: int) -> Sizes:
+    return {"P": p, "Q": q, "M": m, "N": n, **_slices("x", q, m, n), "yp": q * m, "yq": m, "ym": 1}
+
+
+def _stores(v: int, p: int, q: int, m: int, n: int) -> Sizes:
+    return {"V": v, "PI": 1, "QI": 1, "P": p, "Q": q, "M": m, "N": n, "ip": 0, "iq": 0, "im": 1,
+            **_slices("x", q, m, n), **_slices("y", q, v, n)}
+
+
 OPS: dict[str, Op] = {
+    "argsort": Op({"xm": 4100, "im": 64}, {"M": 9, "K": 5}, {"M": 4096, "K": 8},
+                  (*_wide(64, 256, 1024, 4096), {"N": 1024}, {"N": 4096}), {"DESC": 1}),
     "attention": Op({"B": 1}, {"H": 2, "HK": 1}, {"H": 32, "HK": 8},
                     ({"M": 16, "N": 80}, {"M": 32, "N": 80}, ({"M": 1025, "N": 32}, {"M": 4096, "N": 4096}), ({"M": 72, "N": 72}, {"M": 512, "N": 512}),
                      ({"M": 72, "N": 72}, {"M": 512, "N": 512})), _QUERIES, {}, {"scale": 0.0884}),
+    "compute": Op({}, {}, {}, ((_elements(2, 3, 9, 264), _elements(2, 8, 4096, 4096)), (_elements(2, 3, 20, 72), _elements(2, 8, 65536, 64)),
+                               ({**_elements(2, 3, 20, 36), "yn": 20, "ym": 1}, {**_elements(2, 8, 1024, 1024), "yn": 1024, "ym": 1}),
+                               ({**_elements(2, 3, 20, 36), "yn": 20, "ym": 1}, {**_elements(2, 8, 1024, 1024), "yn": 1024, "ym": 1})),
+                  {"tensors": "a: f32[P, Q, M, N]", "value": "a[p, q, m, n / 2] + where(n % 2 == 0, 1, -1)"}),
     "conv2d": Op({}, {"B": 1, "C": 16}, {"B": 16, "C": 128},
                  (({"H": 8, "W": 8, "P": 8, "Q": 8, "O": 72}, {"H": 7, "W": 7, "P": 7, "Q": 7, "O": 512}),
                   ({"H": 9, "W": 10, "P": 9, "Q": 10, "O": 40}, {"H": 56, "W": 56, "P": 56, "Q": 56, "O": 64}),
@@ -285,6 +315,12 @@ OPS: dict[str, Op] = {
               {"value": "x / (1 + exp(-x))"}),
     "map_list": Op({}, {"L": 3, "T": 4096, "longest": 1000}, {"L": 64, "T": 1 << 25, "longest": 500000},
                    ({}, {}), {"value": "x * 0.5", "IN": "f32"}, {"START": "places", "LENGTH": "int 1 longest"}),
+    "matmul": Op({}, {}, {},
+                 ((_multiplied(2, 4, 1, 2, 9, 136, 256), _multiplied(1, 1, 1, 1, 1, 4096, 4096)),
+                  (_multiplied(2, 4, 1, 2, 40, 136, 64), _multiplied(1, 1, 1, 1, 256, 4096, 4096)),
+                  (_multiplied(1, 2, 1, 1, 264, 1032, 64), _multiplied(1, 1, 1, 1, 2048, 4096, 4096)),
+                  (_multiplied(2, 4, 1, 2, 9, 135, 77), _multiplied(1, 1, 1, 1, 16, 4095, 4095)),
+                  (_multiplied(2, 4, 1, 2, 40, 135, 77), _multiplied(1, 1, 1, 1, 512, 4095, 4095)))),
     "moe": Op({}, {"TOPK": 2, "D": 72, "F": 40}, {"TOPK": 8, "D": 2048, "F": 768},
               (({"T": 9, "E": 8}, {"T": 16, "E": 64}), ({"T": 140, "E": 8}, {"T": 1024, "E": 64}), ({"T": 9, "E": 72}, {"T": 256, "E": 128}),
                ({"T": 1200, "E": 72, "D": 24, "F": 16}, {"T": 4096, "E": 128}), ({"T": 9, "E": 72}, {"T": 256, "E": 128})),
@@ -298,6 +334,8 @@ OPS: dict[str, Op] = {
     "quantize": Op({"COLS": 0}, {"M": 9}, {"M": 4096},
                    (*_wide(128, 512, 1024, 4096, 8192), ({"N": 8200}, {"N": 16384}), ({"N": 264, "COLS": 128}, {"N": 4096, "COLS": 128}),
                     ({"N": 8199}, {"N": 16383}), ({"N": 263, "COLS": 128}, {"N": 4095, "COLS": 128})), choose=("COLS",)),
+    "reduce": Op({}, {}, {}, ((_sums(2, 3, 20, 60), _sums(2, 8, 65536, 64)), (_sums(2, 3, 9, 200), _sums(2, 8, 4096, 256)),
+                              (_sums(2, 3, 9, 1032), _sums(2, 8, 256, 16384)), (_sums(2, 3, 9, 1031), _sums(2, 8, 256, 16383)))),
     "rotary": Op({"P": 4096}, {"H": 3}, {"H": 32}, ({"T": 8}, ({"T": 37}, {"T": 4096}), ({"T": 37}, {"T": 4096})), {},
                  {"POS": "int 0 P-1"}),
     "sample": Op({"K": 8}, {"M": 9}, {"M": 64},
@@ -305,6 +343,9 @@ OPS: dict[str, Op] = {
                   ({"N": 5003}, {"N": 128255})), {}, {"U": "share"}, {"temperature": 0.8, "k": 5, "top_p": 0.9},
                  ("K",)),
     "scan": Op({}, {"M": 9}, {"M": 4096}, (*_wide(128, 1024), ({"M": 2, "N": 20000}, {"M": 64, "N": 1 << 18}), ({"N": 4100}, {"N": 4096}), ({"N": 1031}, {"N": 4095}))),
+    "set_rows": Op({}, {}, {}, ((_stores(100, 2, 3, 9, 264), _stores(65536, 1, 8, 64, 1024)), (_stores(100, 2, 3, 72, 64), _stores(65536, 1, 8, 4096, 64)),
+                                (_stores(100, 2, 3, 72, 264), _stores(65536, 1, 8, 4096, 1024)), (_stores(100, 2, 3, 72, 265), _stores(65536, 1, 8, 4096, 1023))),
+                   {"OUT": "f16", "INDEX": "i64"}, {"I": "distinct V"}),
     "softmax": Op({}, {"M": 9}, {"M": 4096}, (*_wide(128, 512, 1024, 4096, 8192), ({"N": 8200}, {"N": 128256}), ({"N": 8199}, {"N": 128255}))),
     "top_k": Op({}, {"M": 9}, {"M": 4096}, (*_wide(1024, 4096), ({"N": 8200}, {"N": 128256}), ({"N": 8203}, {"N": 128255}))),
     "transpose": Op({}, {"P": 2}, {"P": 8}, (({"M": 8, "N": 200}, {"M": 8, "N": 65536}), ({"M": 200, "N": 8}, {"M": 65536, "N": 8}), ({"M": 72, "N": 200}, {"M": 4096, "N": 4096}),
