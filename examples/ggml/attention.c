@@ -81,9 +81,9 @@ add_mask(Work *w, Launch *l, const Attention *a)
 	double slope[3];
 
 	alibi(a->max_bias, a->q.size[2], slope);
-	set(w, l, "tensors",
+	declare(w, l,
 	    "mask: f16[PM, HM, MM, N] strides [mb, mh, mm, 1], power: i64, near: f32, far: f32%s",
-	    a->sinks ? ", sinks: f32[H]" : "");
+	        a->sinks ? ", sinks: f32[H]" : "");
 	set(w, l, "score", "s + exp2(where(h < power, f32(h + 1) * near, f32(2 * (h - power) + 1) * far)) * "
 	    "f32(mask[b %% PM, h %% HM, i, j])");
 	arg_pointer(w, l, "mask", a->mask.data);
@@ -123,7 +123,7 @@ attention(Work *w, const struct ggml_tensor *op)
 	if (a.masked)
 		add_mask(w, l, &a);
 	else if (a.sinks)
-		set(w, l, "tensors", "sinks: f32[H]");
+		declare(w, l, "sinks: f32[H]");
 	if (a.softcap != 0) {
 		set(w, l, "softcap", "%.9g", (double)a.softcap);
 	}

@@ -65,7 +65,7 @@ decode(Work *w, const View *blocks, const char *row, const char *more, const Vie
 
 	set(w, l, "OUT", "%s", type_name(y->type));
 	set(w, l, "value", "%s", block_value(w, blocks->type, text(w, "w[%s", row), "n"));
-	set(w, l, "tensors", "w: u8[PW, QW, MW, NW] strides [wp, wq, wm, 1]%s", more);
+	declare(w, l, "w: u8[PW, QW, MW, NW] strides [wp, wq, wm, 1]%s", more);
 	arg_sizes(w, l, y, "");
 	arg_sizes(w, l, blocks, "W");
 	arg_rows(w, l, "w", "wpqm", blocks);

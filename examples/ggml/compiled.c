@@ -104,6 +104,18 @@ find_compiled(Device *d, const Launch *l, const char *key, char *why, size_t n)
 	return c;
 }
 
+int64_t
+compiled_count(Device *d)
+{
+	int64_t n = 0;
+
+	pthread_mutex_lock(&d->lock);
+	for (const Compiled *c = d->compiled; c; c = c->next)
+		n++;
+	pthread_mutex_unlock(&d->lock);
+	return n;
+}
+
 static Call *
 make_call(Calls *c, const Launch *l, const char *key, char *why, size_t n)
 {

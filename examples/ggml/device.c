@@ -96,7 +96,7 @@ device_supports_op(ggml_backend_dev_t dev, const struct ggml_tensor *op)
 	Work w;
 
 	(void)dev;
-	return ggml_op_is_empty(op->op) || describe(&w, op);
+	return ggml_op_is_empty(op->op) || describe(&w, op, NULL);
 }
 
 static bool

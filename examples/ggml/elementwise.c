@@ -1,114 +1,33 @@
 /* elementwise.c - operations of elements: copies between types and layouts, functions, sums and products
- * with repeated operands, gated units. Each is one launch of hexc's `copy`, which takes any strides. */
+ * with repeated operands, gated units. One of them, or a chain, is one launch of hexc's `copy`, which takes any
+ * strides. */
 #include "examples/ggml/work.h"
 #include <string.h>
 
-enum { NUMBERS_MOST = 4 };
-
-/* y = expression(x, y's element of b, numbers). */
-typedef struct Pointwise {
-	View x, y, b;
-	bool has_b;
-	const char *expression; /* of x, `b` and c0, c1, ..; NULL: x */
-	float number[NUMBERS_MOST];
-	int numbers;
-} Pointwise;
-
-/* Does b repeat in a dim by more than a stride of 0? */
+/* Writes the launch of e, and of what the tail makes of it. */
 static bool
-wraps(const View *b, const View *y)
+launch(Work *w, const Pointwise *e)
 {
-	View copy = *b;
-
-	return !view_repeat(&copy, y->size);
-}
-
-/* Can b be repeated to the size of y? */
-static bool
-divides(const View *b, const View *y)
-{
-	for (int i = 0; i < RANK; i++)
-		if (b->size[i] <= 0 || y->size[i] % b->size[i])
-			return false;
-	return true;
-}
-
-static bool
-in_name(char c)
-{
-	return c && strchr("abcdefghijklmnopqrstuvwxyz0123456789_", c);
-}
-
-/* Replaces each `b` that is a word in the expression with f32(b[index]). */
-static const char *
-with_index(Work *w, const char *expression, const char *index)
-{
-	char out[600];
-	size_t used = 0;
-
-	for (const char *s = expression; *s && used + 80 < sizeof out; s++) {
-		if (*s == 'b' && !in_name(s[1]) && (s == expression || !in_name(s[-1])))
-			used += (size_t)snprintf(out + used, sizeof out - used, "f32(b[%s])", index);
-		else
-			out[used++] = *s;
-	}
-	return text(w, "%.*s", (int)used, out);
-}
-
-/* The declarations of b and the numbers. */
-static const char *
-declarations(Work *w, const Pointwise *e, bool wrapped)
-{
-	const char *size = wrapped ? "PB, QB, MB, NB" : "P, Q, M, N", *out = "";
-
-	if (e->has_b)
-		out = text(w, "b: %s[%s] strides [bp, bq, bm, %s]", type_name(e->b.type), size,
-		           e->b.stride[3] == 1 ? "1" : "bn");
-	for (int i = 0; i < e->numbers; i++)
-		out = text(w, "%s%sc%d: f32", out, *out ? ", " : "", i);
-	return out;
-}
-
-static void
-arg_b(Work *w, Launch *l, const Pointwise *e, bool wrapped)
-{
-	arg_pointer(w, l, "b", e->b.data);
-	for (int i = 0; i < RANK; i++)
-		if (i < 3 || e->b.stride[3] != 1)
-			arg_int(w, l, text(w, "b%c", "pqmn"[i]), e->b.stride[i]);
-	if (wrapped)
-		arg_sizes(w, l, &e->b, "B");
-}
-
-/* Writes the launch. */
-static bool
-launch(Work *w, Pointwise *e)
-{
-	bool wrapped = e->has_b && wraps(&e->b, &e->y);
-	View *all[3] = { &e->x, &e->y, &e->b };
+	View x = e->x, y = e->y, *all[2 + OPERANDS_MOST] = { &x, &y };
+	Chain c;
 	Launch *l;
 
-	if (!type_name(e->x.type) || !type_name(e->y.type) || (e->has_b && !type_name(e->b.type)))
+	if (!type_name(x.type) || !type_name(y.type))
 		return false;
-	if (e->has_b && !wrapped)
-		view_repeat(&e->b, e->y.size);
-	if (!wrapped)
-		views_merge(all, e->has_b ? 3 : 2, RANK);
+	chain_start(&c);
+	if (!chain_add(w, &c, e, true) || !chain_tail(w, &c, &y))
+		return false;
+	for (int i = 0; i < c.operands; i++)
+		all[2 + i] = &c.operand[i];
+	if (!chain_wraps(&c))
+		views_merge(all, 2 + c.operands, RANK);
 	l = work_launch(w, "copy");
-	set(w, l, "IN", "%s", type_name(e->x.type));
-	set(w, l, "OUT", "%s", type_name(e->y.type));
-	if (e->expression)
-		set(w, l, "epilogue", "%s",
-		    with_index(w, e->expression, wrapped ? "p % PB, q % QB, m % MB, n % NB" : "p, q, m, n"));
-	if (e->has_b || e->numbers)
-		set(w, l, "tensors", "%s", declarations(w, e, wrapped));
-	arg_sizes(w, l, &e->y, "");
-	arg_view(w, l, "X", 'x', &e->x);
-	arg_view(w, l, "Y", 'y', &e->y);
-	if (e->has_b)
-		arg_b(w, l, e, wrapped);
-	for (int i = 0; i < e->numbers; i++)
-		arg_float(w, l, text(w, "c%d", i), (double)e->number[i]);
+	set(w, l, "IN", "%s", type_name(x.type));
+	set(w, l, "OUT", "%s", type_name(y.type));
+	arg_sizes(w, l, &y, "");
+	arg_view(w, l, "X", 'x', &x);
+	arg_view(w, l, "Y", 'y', &y);
+	chain_write(w, l, &c);
 	return true;
 }
 
@@ -183,9 +102,10 @@ repeat(Work *w, const struct ggml_tensor *op)
 {
 	Pointwise e = { .expression = "b", .has_b = true };
 
-	if (!view_of(&e.b, op->src[0]) || !view_of(&e.y, op) || e.b.type != e.y.type || !divides(&e.b, &e.y))
+	if (!view_of(&e.b, op->src[0]) || !view_of(&e.y, op) || e.b.type != e.y.type ||
+	    !view_divides(&e.b, &e.y))
 		return false;
-	if (!wraps(&e.b, &e.y)) {
+	if (!view_wraps(&e.b, &e.y)) {
 		e.x = e.b;
 		view_repeat(&e.x, e.y.size);
 		e.has_b = false;
@@ -238,66 +158,44 @@ static const char *const UNARY[GGML_UNARY_OP_COUNT] = {
 	[GGML_UNARY_OP_TRUNC] = "trunc(x)",
 };
 
-bool
-unary(Work *w, const struct ggml_tensor *op)
+static bool
+unary(Pointwise *e, const struct ggml_tensor *op)
 {
 	enum ggml_unary_op which = ggml_get_unary_op(op);
-	Pointwise e;
 
-	if (!start(&e, op) || (unsigned)which >= GGML_UNARY_OP_COUNT || !UNARY[which])
+	if (!start(e, op) || (unsigned)which >= GGML_UNARY_OP_COUNT || !UNARY[which])
 		return false;
-	e.expression = UNARY[which];
+	e->expression = UNARY[which];
 	if (which == GGML_UNARY_OP_XIELU)
-		for (int i = 0; i < 4; i++)
-			e.number[e.numbers++] = param(op, i + 1);
-	return launch(w, &e);
+		for (e->numbers = 0; e->numbers < NUMBERS_MOST; e->numbers++)
+			e->number[e->numbers] = param(op, e->numbers + 1);
+	return true;
 }
 
-bool
-simple(Work *w, const struct ggml_tensor *op)
+/* `numbers` of them are the first of op_params. */
+static bool
+simple(Pointwise *e, const struct ggml_tensor *op, const char *expression, int numbers)
 {
-	Pointwise e;
-
-	if (!start(&e, op))
+	if (!start(e, op))
 		return false;
-	switch ((int)op->op) {
-	case GGML_OP_SQR: e.expression = "x * x"; break;
-	case GGML_OP_SQRT: e.expression = "sqrt(x)"; break;
-	case GGML_OP_LOG: e.expression = "log(x)"; break;
-	case GGML_OP_SIN: e.expression = "sin(x)"; break;
-	case GGML_OP_COS: e.expression = "cos(x)"; break;
-	case GGML_OP_SCALE: e.expression = "x * c0 + c1"; break;
-	case GGML_OP_CLAMP: e.expression = "clamp(x, c0, c1)"; break;
-	case GGML_OP_LEAKY_RELU: e.expression = "where(x > 0, x, x * c0)"; break;
-	default: return false;
-	}
-	for (; strstr(e.expression, text(w, "c%d", e.numbers)); e.numbers++)
-		e.number[e.numbers] = param(op, e.numbers);
-	return launch(w, &e);
+	e->expression = expression;
+	for (int i = 0; i < numbers; i++)
+		e->number[i] = param(op, i);
+	e->numbers = numbers;
+	return true;
 }
 
 /* ---- two operands -------------------------------------------------------------------------------- */
 
-bool
-binary(Work *w, const struct ggml_tensor *op)
+static bool
+binary(Pointwise *e, const struct ggml_tensor *op, const char *expression)
 {
-	Pointwise e;
-
-	if (!start(&e, op) || !op->src[1] || !view_of(&e.b, op->src[1]) || !is_float(&e.b) ||
-	    !divides(&e.b, &e.y))
+	if (!start(e, op) || !op->src[1] || !view_of(&e->b, op->src[1]) || !is_float(&e->b) ||
+	    !view_divides(&e->b, &e->y))
 		return false;
-	e.has_b = true;
-	switch ((int)op->op) {
-	case GGML_OP_ADD:
-	case GGML_OP_ADD1: e.expression = "x + b"; break;
-	case GGML_OP_SUB: e.expression = "x - b"; break;
-	case GGML_OP_MUL: e.expression = "x * b"; break;
-	case GGML_OP_DIV: e.expression = "x / b"; break;
-		/* x is the gradient of silu(b) */
-	case GGML_OP_SILU_BACK: e.expression = "x * sigmoid(b) * (1 + b * (1 - sigmoid(b)))"; break;
-	default: return false;
-	}
-	return launch(w, &e);
+	e->has_b = true;
+	e->expression = expression;
+	return true;
 }
 
 /* Of the gate x and the value b. */
@@ -313,31 +211,64 @@ static const char *const GLU[GGML_GLU_OP_COUNT] = {
 	[GGML_GLU_OP_SWIGLU_CLAMP] = "silu(min(x, c1)) * clamp(b, -c1, c1)",
 };
 
-bool
-glu(Work *w, const struct ggml_tensor *op)
+static bool
+glu(Pointwise *e, const struct ggml_tensor *op)
 {
 	enum ggml_glu_op which = ggml_get_glu_op(op);
 	bool swapped = op->op_params[1] != 0;
-	Pointwise e = { .has_b = true };
 
-	if ((unsigned)which >= GGML_GLU_OP_COUNT || !GLU[which] || !view_of(&e.x, op->src[0]) ||
-	    !view_of(&e.y, op))
+	*e = (Pointwise){ .has_b = true };
+	if ((unsigned)which >= GGML_GLU_OP_COUNT || !GLU[which] || !view_of(&e->x, op->src[0]) ||
+	    !view_of(&e->y, op))
 		return false;
 	if (op->src[1]) {
-		if (!view_of(&e.b, op->src[1]))
+		if (!view_of(&e->b, op->src[1]))
 			return false;
 	} else {
-		View whole = e.x;
+		View whole = e->x;
 
-		e.x = view_part(whole, 3, swapped, 2);
-		e.b = view_part(whole, 3, !swapped, 2);
+		e->x = view_part(whole, 3, swapped, 2);
+		e->b = view_part(whole, 3, !swapped, 2);
 	}
-	e.expression = GLU[which];
+	e->expression = GLU[which];
 	if (which == GGML_GLU_OP_SWIGLU_OAI || which == GGML_GLU_OP_SWIGLU_CLAMP)
 		for (int i = 0; i < 2; i++)
-			e.number[e.numbers++] = param(op, i + 2);
-	return is_float(&e.x) && is_float(&e.b) && is_float(&e.y) && view_same_size(&e.x, &e.y) &&
-	       view_same_size(&e.b, &e.y) && launch(w, &e);
+			e->number[e->numbers++] = param(op, i + 2);
+	return is_float(&e->x) && is_float(&e->b) && is_float(&e->y) && view_same_size(&e->x, &e->y) &&
+	       view_same_size(&e->b, &e->y);
+}
+
+bool
+pointwise_of(Pointwise *e, const struct ggml_tensor *op)
+{
+	switch ((int)op->op) {
+	case GGML_OP_UNARY: return unary(e, op);
+	case GGML_OP_GLU: return glu(e, op);
+	case GGML_OP_SQR: return simple(e, op, "x * x", 0);
+	case GGML_OP_SQRT: return simple(e, op, "sqrt(x)", 0);
+	case GGML_OP_LOG: return simple(e, op, "log(x)", 0);
+	case GGML_OP_SIN: return simple(e, op, "sin(x)", 0);
+	case GGML_OP_COS: return simple(e, op, "cos(x)", 0);
+	case GGML_OP_SCALE: return simple(e, op, "x * c0 + c1", 2);
+	case GGML_OP_CLAMP: return simple(e, op, "clamp(x, c0, c1)", 2);
+	case GGML_OP_LEAKY_RELU: return simple(e, op, "where(x > 0, x, x * c0)", 1);
+	case GGML_OP_ADD:
+	case GGML_OP_ADD1: return binary(e, op, "x + b");
+	case GGML_OP_SUB: return binary(e, op, "x - b");
+	case GGML_OP_MUL: return binary(e, op, "x * b");
+	case GGML_OP_DIV: return binary(e, op, "x / b");
+		/* x is the gradient of silu(b) */
+	case GGML_OP_SILU_BACK: return binary(e, op, "x * sigmoid(b) * (1 + b * (1 - sigmoid(b)))");
+	default: return false;
+	}
+}
+
+bool
+pointwise(Work *w, const struct ggml_tensor *op)
+{
+	Pointwise e;
+
+	return pointwise_of(&e, op) && launch(w, &e);
 }
 
 /* dst[n, e, t] = src0[n, e, t] + src1[n, ids[e, t]]. */
@@ -357,8 +288,8 @@ add_id(Work *w, const struct ggml_tensor *op)
 	set(w, l, "IN", "%s", type_name(x.type));
 	set(w, l, "OUT", "%s", type_name(y.type));
 	set(w, l, "epilogue", "x + f32(b[ids[q, m], n])");
-	set(w, l, "tensors", "b: %s[E, N] strides [bm, 1], ids: i32[Q, M] strides [iq, im]",
-	    type_name(b.type));
+	declare(w, l, "b: %s[E, N] strides [bm, 1], ids: i32[Q, M] strides [iq, im]",
+	        type_name(b.type));
 	arg_sizes(w, l, &y, "");
 	arg_view(w, l, "X", 'x', &x);
 	arg_view(w, l, "Y", 'y', &y);

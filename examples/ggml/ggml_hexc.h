@@ -10,6 +10,8 @@
  *	stream.c     a ggml_backend: a stream on which graphs run
  *	compiled.c   the compiled operators of a device, and their calls on a stream
  *	work.c       writes lists of launches
+ *	chain.c      operations of elements behind another one, as the epilogue of its launch
+ *	fuse.c       finds these operations in a graph
  *	view.c       tensors as hexc reads them: dims and strides in elements
  *	ops.def      the operations: one line each */
 #ifndef GGML_HEXC_H
@@ -68,6 +70,9 @@ typedef struct Calls Calls;
 /* Runs the launches of w on a CUstream. Scratch memory and workspaces grow on demand; the stream is waited
  * for before they move. Returns false with one sentence in why[0..n). */
 bool calls_run(Calls *c, const Work *w, void *stream, char *why, size_t n);
+/* The number of operators, each with a combination of settings, that the device has compiled or found in the
+ * cache. */
+int64_t compiled_count(Device *d);
 Calls *calls_new(Device *d);
 void calls_free(Calls *c); /* c may be NULL */
 #endif

@@ -63,12 +63,12 @@ multiply(Work *w, const View *a, const Weight *b, const View *c, const char *mor
 	if (!b->blocks) {
 		l = product(w, a, &b->view, c);
 		if (*more)
-			set(w, l, "tensors", "%s", more + 2);
+			declare(w, l, "%s", more + 2);
 		return l;
 	}
 	l = start(w, a, &b->view, c);
 	set(w, l, "weight", "%s", block_value(w, b->view.type, "w[pb, qb, row", "col"));
-	set(w, l, "tensors", "w: u8[PB, QB, N, NW] strides [wp, wq, wm, 1]%s", more);
+	declare(w, l, "w: u8[PB, QB, N, NW] strides [wp, wq, wm, 1]%s", more);
 	arg_int(w, l, "NW", b->view.size[3]);
 	arg_rows(w, l, "w", "wpqm", &b->view);
 	return l;
@@ -79,11 +79,13 @@ matmul(Work *w, const struct ggml_tensor *op)
 {
 	View a, c;
 	Weight b;
+	Chain chain;
 
-	if (!view_of(&a, op->src[1]) || !view_of(&c, op) || !is_factor(&a) || !is_factor(&c) ||
-	    !weight_of(&b, op->src[0]) || !is_row(&b.view))
+	chain_start(&chain);
+	if (!view_of(&a, op->src[1]) || !view_of(&c, op) || !chain_tail(w, &chain, &c) || !is_factor(&a) ||
+	    !is_factor(&c) || !weight_of(&b, op->src[0]) || !is_row(&b.view))
 		return false;
-	multiply(w, &a, &b, &c, "");
+	chain_write(w, multiply(w, &a, &b, &c, ""), &chain);
 	return true;
 }
 
@@ -106,10 +108,14 @@ matmul_id(Work *w, const struct ggml_tensor *op)
 	View a, c, ids;
 	Weight b;
 	int64_t experts = op->ne[1];
+	Chain chain;
 	Launch *l;
 
-	if (!view_of(&a, op->src[1]) || !view_of(&c, op) || !view_of(&ids, op->src[2]) || !is_factor(&a) ||
-	    !is_factor(&c) || ids.type != GGML_TYPE_I32 || a.size[0] != 1)
+	chain_start(&chain);
+	if (!view_of(&a, op->src[1]) || !view_of(&c, op) || !view_of(&ids, op->src[2]) ||
+	    ids.type != GGML_TYPE_I32 || a.size[0] != 1)
+		return false;
+	if (!chain_tail(w, &chain, &c) || chain_wraps(&chain) || !is_factor(&a) || !is_factor(&c))
 		return false;
 	if (a.size[2] != 1 && a.size[2] != experts)
 		return false;
@@ -117,11 +123,14 @@ matmul_id(Work *w, const struct ggml_tensor *op)
 		return false;
 	split_tokens(&a, experts);
 	split_tokens(&c, experts);
+	for (int i = 0; i < chain.operands; i++)
+		split_tokens(&chain.operand[i], experts);
 	l = multiply(w, &a, &b, &c, ", ids: i32[P, Q] strides [ip, iq]");
 	set(w, l, "chosen", "ids[p, q]");
 	arg_pointer(w, l, "ids", ids.data);
 	arg_int(w, l, "ip", ids.stride[2]);
 	arg_int(w, l, "iq", ids.stride[3]);
+	chain_write(w, l, &chain);
 	return true;
 }
 

@@ -42,13 +42,19 @@ rows_of(const struct ggml_tensor *op, View *x, View *y)
 bool
 norm(Work *w, const struct ggml_tensor *op)
 {
-	View x, y, *both[2] = { &x, &y };
+	View x, y, *all[2 + OPERANDS_MOST] = { &x, &y };
+	Chain c;
 	Launch *l;
 
-	if (!rows_of(op, &x, &y))
+	chain_start(&c);
+	if (!rows_of(op, &x, &y) || !chain_tail(w, &c, &y) || !is_row(&y))
 		return false;
-	views_merge(both, 2, RANK - 1);
-	l = start_rows(w, "norm", &x, &y, !is_matrix(&x) || !is_matrix(&y));
+	for (int i = 0; i < c.operands; i++)
+		all[2 + i] = &c.operand[i];
+	if (!chain_wraps(&c))
+		views_merge(all, 2 + c.operands, RANK - 1);
+	l = start_rows(w, "norm", &x, &y, c.operands || !is_matrix(&x) || !is_matrix(&y));
+	chain_write(w, l, &c);
 	set(w, l, "CENTER", "%d", op->op == GGML_OP_NORM);
 	set(w, l, "LENGTH", "%d", op->op == GGML_OP_L2_NORM);
 	arg_float(w, l, "eps", (double)param(op, 0));
@@ -93,9 +99,9 @@ add_mask(Work *w, Launch *l, const View *mask, float max_bias, int64_t heads, bo
 	double slope[3];
 
 	alibi(max_bias, heads, slope);
-	set(w, l, "tensors",
+	declare(w, l,
 	    "mask: %s[PM, QM, M, N] strides [mp, mq, mm, 1], power: i64, near: f32, far: f32, scale: f32%s",
-	    type_name(mask->type), sinks ? ", sinks: f32[Q]" : "");
+	        type_name(mask->type), sinks ? ", sinks: f32[Q]" : "");
 	set(w, l, "input",
 	    "x * scale + exp2(where(q < power, f32(q + 1) * near, f32(2 * (q - power) + 1) * far)) * "
 	    "f32(mask[p %% PM, q %% QM, m, n])");
@@ -112,9 +118,11 @@ softmax(Work *w, const struct ggml_tensor *op)
 {
 	View x, y, mask, sinks;
 	bool masked = op->src[1], sunk = op->src[2];
+	Chain c;
 	Launch *l;
 
-	if (!rows_of(op, &x, &y))
+	chain_start(&c);
+	if (!rows_of(op, &x, &y) || !chain_tail(w, &c, &y) || !is_row(&y))
 		return false;
 	if (masked && (!view_of(&mask, op->src[1]) || !is_row(&mask) || mask.size[2] < x.size[2] ||
 	               mask.size[3] != x.size[3]))
@@ -125,7 +133,7 @@ softmax(Work *w, const struct ggml_tensor *op)
 	if (masked) {
 		add_mask(w, l, &mask, param(op, 1), x.size[1], sunk);
 	} else {
-		set(w, l, "tensors", "scale: f32%s", sunk ? ", sinks: f32[Q]" : "");
+		declare(w, l, "scale: f32%s", sunk ? ", sinks: f32[Q]" : "");
 		set(w, l, "input", "x * scale");
 	}
 	arg_float(w, l, "scale", (double)param(op, 0));
@@ -133,5 +141,6 @@ softmax(Work *w, const struct ggml_tensor *op)
 		set(w, l, "sink", "sinks[q]");
 		arg_pointer(w, l, "sinks", sinks.data);
 	}
+	chain_write(w, l, &c);
 	return true;
 }

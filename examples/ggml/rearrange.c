@@ -15,10 +15,10 @@ compute(Work *w, const View *a, const View *y, const char *numbers, const char *
 	set(w, l, "OUT", "%s", type_name(y->type));
 	set(w, l, "value", "%s", value);
 	if (a)
-		set(w, l, "tensors", "a: %s[PA, QA, MA, NA] strides [ap, aq, am, an]%s", type_name(a->type),
-		    declared);
+		declare(w, l, "a: %s[PA, QA, MA, NA] strides [ap, aq, am, an]%s", type_name(a->type),
+		        declared);
 	else if (*declared)
-		set(w, l, "tensors", "%s", declared + 2);
+		declare(w, l, "%s", declared + 2);
 	if (a) {
 		arg_sizes(w, l, a, "A");
 		arg_view(w, l, "a", 'a', a);
@@ -143,7 +143,7 @@ arange(Work *w, const struct ggml_tensor *op)
 	if (!view_of(&y, op) || y.type != GGML_TYPE_F32)
 		return false;
 	l = compute(w, NULL, &y, "", "c0 + c1 * f32(n)");
-	set(w, l, "tensors", "c0: f32, c1: f32");
+	declare(w, l, "c0: f32, c1: f32");
 	arg_float(w, l, "c0", (double)param(op, 0));
 	arg_float(w, l, "c1", (double)param(op, 2));
 	return true;

@@ -118,8 +118,8 @@ rope(Work *w, const struct ggml_tensor *op)
 	set(w, l, "ROT", "%d", vision ? 2 * r.dims : r.dims);
 	set(w, l, "BEGIN", "%d", r.begin);
 	set(w, l, "PAIRS", "%d", r.mode == GGML_ROPE_TYPE_NORMAL);
-	set(w, l, "tensors", "pos: i32[TP], speed: f32, fs: f32, mix: f32, low: f32, span: f32, size: f32%s",
-	    factors ? ", ff: f32[PAIRS_F]" : "");
+	declare(w, l, "pos: i32[TP], speed: f32, fs: f32, mix: f32, low: f32, span: f32, size: f32%s",
+	        factors ? ", ff: f32[PAIRS_F]" : "");
 	yarn = "fs + (1 - fs) * mix * (1 - clamp((i - low) / span, 0, 1))";
 	set(w, l, "angle", "%sf32(pos[%s]) * exp2(%s * speed)%s * (%s)", back ? "-" : "", position(w, &r),
 	    pair(w, &r), factors ? " / ff[pair]" : "", yarn);

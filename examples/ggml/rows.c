@@ -20,15 +20,17 @@ bool
 get_rows(Work *w, const struct ggml_tensor *op)
 {
 	View table, index, y;
+	Chain chain;
 	Launch *l;
 
+	chain_start(&chain);
 	if (!view_of(&index, op->src[1]) || !view_of(&y, op) || !is_index(&index) || !is_row(&y))
 		return false;
 	if (view_of_blocks(&table, op->src[0])) {
 		decode_rows(w, &table, &index, &y);
 		return is_float(&y);
 	}
-	if (!view_of(&table, op->src[0]) || !is_row(&table))
+	if (!view_of(&table, op->src[0]) || !is_row(&table) || !chain_tail(w, &chain, &y) || !is_row(&y))
 		return false;
 	if (!(is_float(&table) && is_float(&y)) && !(table.type == y.type && table.type == GGML_TYPE_I32))
 		return false;
@@ -42,6 +44,7 @@ get_rows(Work *w, const struct ggml_tensor *op)
 	arg_index(w, l, &index);
 	arg_rows(w, l, "E", "epqm", &table);
 	arg_rows(w, l, "Y", "ypqm", &y);
+	chain_write(w, l, &chain);
 	return true;
 }
 

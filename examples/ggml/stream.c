@@ -1,14 +1,22 @@
-/* stream.c - a ggml_backend: a stream of a device, on which it runs graphs node by node. */
+/* stream.c - a ggml_backend: a stream of a device, on which it runs graphs. */
 #include "examples/ggml/ggml_hexc.h"
+#include "examples/ggml/fuse.h"
 #include <ggml-impl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What GGML_HEXC_STATS=1 writes to the log when the stream ends. */
+typedef struct Stats {
+	int64_t graphs, nodes, launches;
+} Stats;
 
 typedef struct Stream {
 	Device *d;
 	void *stream;           /* CUstream */
 	Calls *calls;
+	Stats stats;
 } Stream;
 
 static Stream *
@@ -39,10 +47,22 @@ stream_name(ggml_backend_t backend)
 }
 
 static void
+log_stats(const Stream *s)
+{
+	const char *wanted = getenv("GGML_HEXC_STATS");
+
+	if (!wanted || strcmp(wanted, "1"))
+		return;
+	GGML_LOG_INFO("%s: graphs %" PRId64 ", nodes %" PRId64 ", launches %" PRId64 ", operators %" PRId64 "\n",
+	              s->d->name, s->stats.graphs, s->stats.nodes, s->stats.launches, compiled_count(s->d));
+}
+
+static void
 stream_free(ggml_backend_t backend)
 {
 	Stream *s = of(backend);
 
+	log_stats(s);
 	calls_free(s->calls);
 	pthread_mutex_lock(&s->d->lock);
 	hexc_stream_free(s->d->gpu, s->stream);
@@ -61,24 +81,25 @@ stream_synchronize(ggml_backend_t backend)
 		device_log(s->d, "synchronize", why);
 }
 
-/* Nodes that compute nothing: views, and tensors without elements. */
+/* Runs node i with the longest tail for which there is a kernel, and marks the tail's nodes as done. */
 static bool
-is_idle(const struct ggml_tensor *t)
+run_node(Stream *s, struct ggml_cgraph *g, int i, bool *done, char *why, size_t n)
 {
-	return ggml_op_is_empty(t->op) || ggml_is_empty(t) || !(t->flags & GGML_TENSOR_FLAG_COMPUTE);
-}
-
-static bool
-run_node(Stream *s, const struct ggml_tensor *t, char *why, size_t n)
-{
+	const struct ggml_tensor *t = ggml_graph_node(g, i);
+	Chosen c;
 	Work w;
 
-	if (is_idle(t))
-		return true;
-	if (!describe(&w, t)) {
+	fuse(g, i, &c);
+	while (c.tail.nodes && !describe(&w, t, &c.tail))
+		fuse_shorten(&c, c.tail.nodes - 1);
+	if (!c.tail.nodes && !describe(&w, t, NULL)) {
 		snprintf(why, n, "no kernel computes it");
 		return false;
 	}
+	for (int k = 0; k < c.tail.nodes; k++)
+		done[c.at[k]] = true;
+	s->stats.nodes += 1 + c.tail.nodes;
+	s->stats.launches += w.launches;
 	return calls_run(s->calls, &w, s->stream, why, n);
 }
 
@@ -86,17 +107,24 @@ static enum ggml_status
 stream_compute(ggml_backend_t backend, struct ggml_cgraph *graph)
 {
 	Stream *s = of(backend);
-	char why[WHY_MOST];
+	int nodes = ggml_graph_n_nodes(graph);
+	bool *done = calloc((size_t)nodes + 1, sizeof *done), ok = done;
+	char why[WHY_MOST] = "out of memory";
 
-	for (int i = 0; i < ggml_graph_n_nodes(graph); i++) {
+	if (!done)
+		device_log(s->d, "graph", why);
+	for (int i = 0; ok && i < nodes; i++) {
 		const struct ggml_tensor *t = ggml_graph_node(graph, i);
 
-		if (!run_node(s, t, why, sizeof why)) {
+		if (done[i] || is_idle(t))
+			continue;
+		ok = run_node(s, graph, i, done, why, sizeof why);
+		if (!ok)
 			device_log(s->d, ggml_op_desc(t), why);
-			return GGML_STATUS_FAILED;
-		}
 	}
-	return GGML_STATUS_SUCCESS;
+	free(done);
+	s->stats.graphs++;
+	return ok ? GGML_STATUS_SUCCESS : GGML_STATUS_FAILED;
 }
 
 static const struct ggml_backend_i stream_interface = {

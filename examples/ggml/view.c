@@ -74,6 +74,23 @@ view_repeat(View *v, const int64_t size[RANK])
 }
 
 bool
+view_wraps(const View *v, const View *y)
+{
+	View copy = *v;
+
+	return !view_repeat(&copy, y->size);
+}
+
+bool
+view_divides(const View *v, const View *y)
+{
+	for (int i = 0; i < RANK; i++)
+		if (v->size[i] <= 0 || y->size[i] % v->size[i])
+			return false;
+	return true;
+}
+
+bool
 is_float(const View *v)
 {
 	return v->type == GGML_TYPE_F32 || v->type == GGML_TYPE_F16 || v->type == GGML_TYPE_BF16;

@@ -52,6 +52,27 @@ set(Work *w, Launch *l, const char *name, const char *fmt, ...)
 	l->setting[l->settings++] = (Setting){ name, out };
 }
 
+void
+declare(Work *w, Launch *l, const char *fmt, ...)
+{
+	char more[600];
+	Setting *s = l->setting;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(more, sizeof more, fmt, ap);
+	va_end(ap);
+	if (n < 0 || (size_t)n >= sizeof more)
+		w->failed = true;
+	while (s < l->setting + l->settings && strcmp(s->name, "tensors"))
+		s++;
+	if (s == l->setting + l->settings)
+		set(w, l, "tensors", "%s", more);
+	else
+		s->value = text(w, "%s, %s", s->value, more);
+}
+
 static void
 add(Work *w, Launch *l, Arg a)
 {
@@ -157,8 +178,11 @@ lacks_elements(const struct ggml_tensor *op)
 }
 
 bool
-describe(Work *w, const struct ggml_tensor *op)
+describe(Work *w, const struct ggml_tensor *op, const Tail *tail)
 {
+	w->op = op;
+	w->tail = tail;
+	w->tail_done = !tail;
 	w->launches = 0;
 	w->scratch = 0;
 	w->failed = false;
@@ -167,7 +191,7 @@ describe(Work *w, const struct ggml_tensor *op)
 		return false;
 	switch ((int)op->op) {
 #define OP(name, function) \
-	case GGML_OP_##name: return ggml_is_empty(op) || (function(w, op) && !w->failed);
+	case GGML_OP_##name: return ggml_is_empty(op) || (function(w, op) && !w->failed && w->tail_done);
 #include "examples/ggml/ops.def"
 #undef OP
 	default: return false;

@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <stdint.h>
 
-enum { RANK = GGML_MAX_DIMS, LAUNCHES_MOST = 8, SETTINGS_MOST = 16, ARGS_MOST = 64, TEXT_MOST = 12288 };
+enum { RANK = GGML_MAX_DIMS, LAUNCHES_MOST = 8, SETTINGS_MOST = 16, ARGS_MOST = 96, TEXT_MOST = 24576,
+       TAIL_MOST = 8, OPERANDS_MOST = 6, NUMBERS_MOST = 4 };
 
 /* A tensor as hexc reads it, the outermost dim first: dim 3 is ggml's dim 0. Strides are in elements. */
 typedef struct View {
@@ -46,7 +47,17 @@ typedef struct Launch {
 	int args;
 } Launch;
 
+/* Operations of elements, each of which reads the result of the one before, the first that of another
+ * operation, which nothing else reads. All have its shape. */
+typedef struct Tail {
+	const struct ggml_tensor *node[TAIL_MOST];
+	int nodes;
+} Tail;
+
 typedef struct Work {
+	const struct ggml_tensor *op;
+	const Tail *tail;       /* to be computed by the same launches; may be NULL */
+	bool tail_done;         /* they do */
 	Launch launch[LAUNCHES_MOST];
 	int launches;
 	int64_t scratch;        /* bytes of device memory for values between launches */
@@ -55,8 +66,9 @@ typedef struct Work {
 	size_t used;
 } Work;
 
-/* Writes the launches of an operation. Returns false if no kernel of hexc computes it. */
-bool describe(Work *w, const struct ggml_tensor *op);
+/* Writes the launches of an operation and of its tail, which may be NULL. Returns false if no kernel of hexc
+ * computes it, or not together with this tail. */
+bool describe(Work *w, const struct ggml_tensor *op, const Tail *tail);
 
 /* ---- view.c */
 
@@ -75,6 +87,10 @@ bool view_repeat(View *v, const int64_t size[RANK]);
  * into the inner ones of them. */
 void views_merge(View *const *v, int n, int dims);
 bool view_same_size(const View *a, const View *b);
+/* Does v repeat to the sizes of y in a dim by more than a stride of 0? */
+bool view_wraps(const View *v, const View *y);
+/* Can v be repeated to the sizes of y? */
+bool view_divides(const View *v, const View *y);
 bool is_float(const View *v); /* f32, f16 or bf16 */
 bool is_row(const View *v);   /* are elements of dim 3 adjacent? */
 /* hexc's name of an element type; NULL if it has none. */
@@ -86,6 +102,8 @@ const char *type_name(enum ggml_type type);
 Launch *work_launch(Work *w, const char *op);
 /* Sets a setting; the value is formatted. */
 void set(Work *w, Launch *l, const char *name, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* Appends to the setting `tensors`: declarations of tensors and numbers for expressions. */
+void declare(Work *w, Launch *l, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Set arguments. `name` is a literal, or text of w. */
 void arg_int(Work *w, Launch *l, const char *name, int64_t value);
 void arg_float(Work *w, Launch *l, const char *name, double value);
@@ -125,7 +143,43 @@ void decode_to(Work *w, const View *blocks, const View *y);
 /* Adds a launch that decodes the rows that index[p, q, m] names to y. */
 void decode_rows(Work *w, const View *blocks, const View *index, const View *y);
 
+/* ---- chain.c */
+
+/* An operation of elements: y = expression(x, b, c0, c1, ..). */
+typedef struct Pointwise {
+	View x, y, b;
+	bool has_b;
+	const char *expression; /* NULL: x */
+	float number[NUMBERS_MOST];
+	int numbers;
+} Pointwise;
+
+/* Operations of elements as one expression of x, operands t0, t1, .. and numbers c0, c1, .. */
+typedef struct Chain {
+	const char *value;
+	enum ggml_type type;    /* of the tensor that would hold the value */
+	View operand[OPERANDS_MOST]; /* of the result's sizes, with strides of 0; others are wrapped */
+	bool wrapped[OPERANDS_MOST];
+	int operands;
+	float number[NUMBERS_MOST * TAIL_MOST];
+	int numbers;
+} Chain;
+
+/* The value is x, what the launch computes without a chain. */
+void chain_start(Chain *c);
+/* Adds an operation whose x (else whose b) is the value so far. */
+bool chain_add(Work *w, Chain *c, const Pointwise *e, bool by_x);
+/* Adds the tail of w; *y, the result of w->op, becomes the last one's. */
+bool chain_tail(Work *w, Chain *c, View *y);
+/* Is an operand wrapped? Then dims cannot be merged. */
+bool chain_wraps(const Chain *c);
+/* Sets the epilogue of a launch whose indices are p, q, m and n, with declarations and arguments. */
+void chain_write(Work *w, Launch *l, const Chain *c);
+
 /* ---- elementwise.c */
+
+/* Reads an operation of elements; false if it is none. */
+bool pointwise_of(Pointwise *e, const struct ggml_tensor *op);
 
 /* Adds a launch that copies x to y, of the same sizes. */
 void copy_view(Work *w, const View *x, const View *y);
