@@ -1,0 +1,260 @@
+"""Operators whose tensors have strides, compared with NumPy. Each tensor is in a flat array: what is between the
+elements of an input is NaN, and what is between those of an output must stay. Run by run-strided.sh; the device is
+the simulator."""
+
+import ctypes
+import unittest
+
+import numpy as np
+
+import hexc
+
+F16, F32, I32, I64 = np.float16, np.float32, np.int32, np.int64
+GAP = 55  # what an output holds before, and still holds between its elements
+
+
+def integers(*shape, seed=1, low=-9, high=9, dtype=F32):
+    """For f32, sums and products with these values are exact."""
+    return np.random.default_rng(seed).integers(low, high + 1, shape).astype(dtype)
+
+
+def strided(values, order="", pad=0, gap=None):
+    """The values in a flat array, as a view of it: row-major once the dims are in this order ("1023": the first two
+    are swapped), with `pad` elements behind each of its rows."""
+    dims = [int(d) for d in order or "0123"[: values.ndim]]
+    shape = [values.shape[d] for d in dims]
+    flat = np.full([*shape[:-1], shape[-1] + pad], gap or (np.nan if values.dtype.kind == "f" else 99), values.dtype)
+    view = flat[..., : shape[-1]].transpose(np.argsort(dims))
+    view[...] = values
+    return view
+
+
+def memory(view, skip):
+    """What is between its first and its last element, behind `skip` others."""
+    span = 1 + sum((d - 1) * s for d, s in zip(view.shape, view.strides, strict=True)) // view.itemsize
+    return np.pad(np.lib.stride_tricks.as_strided(view, (span,), (view.itemsize,)), (skip, 0), constant_values=GAP)
+
+
+class Tensor:
+    """A copy of a view's memory on a device, at an address that is a multiple of 16 or, with skip=1, is not."""
+
+    def __init__(self, view, skip, gpu):
+        self.array = hexc.to_device(memory(view, skip), gpu)
+        said = {"shape": view.shape, "typestr": view.dtype.str, "strides": view.strides, "version": 3}
+        self.__cuda_array_interface__ = said | {"data": (self.array.address + skip * view.itemsize, False)}
+
+
+def both(name, **settings):
+    """The operator for each arch, and the device."""
+    return [(hexc.operator(name, arch=a, prove=True, **settings), hexc.simulator(n)) for a, n in (("sm_80", 80), ("sm_90a", 90))]
+
+
+def sizes_of(op, views):
+    """The sizes and strides that its kernels name."""
+    found = {}
+    for p in (p for line in op.lines for p in line.kernels[0].params if p.kind == "tensor"):
+        a = views[p.name]
+        found |= zip([*p.shape, *p.strides], [*a.shape, *(s // a.itemsize for s in a.strides)], strict=True)
+    return {p.name: found[p.name] for p in op.params if p.kind == "size"}
+
+
+def right(ops, line, want, order="", pad=0, before=None, near=(), **args):
+    """Takes this line of the table, at odd addresses if it is for any, and writes `want` where `strided` has it, and nothing
+    else. `near` are a relative and an absolute tolerance."""
+    for op, gpu in ops:
+        odd, out = int(op.lines[line].kernels[0].constants["ALIGN"] == 1), next(p.name for p in op.params if p.written)
+        views = args | {out: strided(np.full_like(want, GAP) if before is None else before, order, pad, GAP)}
+        given = {name: Tensor(v, odd, gpu) if isinstance(v, np.ndarray) else v for name, v in views.items()}
+        sizes, taken = sizes_of(op, views), ctypes.c_size_t()
+        op.launch(device=gpu, **given, **sizes)
+        op._calls._of[gpu].do("hexc_family_call_line", ctypes.byref(taken), None)
+        assert taken.value == line, f"line {taken.value}, not {line}: {sizes}"
+        have, end = given[out].array.numpy(), memory(strided(want, order, pad, GAP), odd)
+        same = np.testing.assert_allclose if near else np.testing.assert_array_equal
+        same(have, end, *near, err_msg=str(sizes))
+
+
+def rows_of(table, at):
+    """table[at], with 0 where there is no such row"""
+    return np.concatenate([table[:1] * 0, table, table[:1] * 0])[np.clip(at, -1, len(table)) + 1]
+
+
+class Strided(unittest.TestCase):
+    TURNS = ((80, 32, 0, 0), (64, 48, 10, 1), (33, 16, 1, 0), (96, 64, 32, 1), (64, 64, 0, 1))  # of rotary: D, ROT, BEGIN, PAIRS
+    LINES = ((0, 10, 100, 1), (0, 3, 128, 0), (1, 5, 300, 4), (2, 2, 1000, 3), (3, 2, 1030, 0), (4, 1, 4100, 2),
+             (5, 1, 8200, 8), (6, 2, 70, 1))  # fmt: skip # of norm and softmax: line, M, N, pad
+
+    def test_embedding(self):
+        ops = both("embedding", strided=1, IN="f32", tensors="k: f32, place: f32[M, N]", epilogue="x * k + place[m, n]")
+        for line, m, n, pad in (0, 5, 300, 4), (1, 21, 50, 2), (2, 70, 260, 0), (2, 71, 257, 1), (3, 9, 47, 0), (3, 3, 270, 2):
+            e, at, place = integers(2, 3, 11, n), integers(2, 3, m, low=-2, high=12, dtype=I32), integers(m, n, seed=2)
+            want = np.array([[rows_of(e[p, q], at[p, q]) * 3 + place for q in range(3)] for p in range(2)])
+            args = {"E": strided(e, "1203", pad), "I": strided(at, "201", 1), "k": 3, "place": place}
+            right(ops, line, want, "0213", pad, **args)
+
+    def test_embedding_of_repeated_tables(self):
+        """Strides of 0. Integers stay exact, and indices are not cut to 32 bits."""
+        ops = both("embedding", strided=1, IN="i32", INDEX="i64")
+        for line, m, n, pad in (0, 9, 257, 3), (1, 40, 64, 0), (2, 65, 100, 0), (2, 65, 100, 1), (3, 65, 100, 0):
+            e, at = integers(1, 3, 7, n, low=-(2**31), high=2**31 - 1, dtype=I32), integers(4, 1, m, low=-1, high=7, dtype=I64)
+            at[0, 0, :3] = 2**32, 1 - 2**32, 6
+            want = np.array([[rows_of(e[0, q], at[p, 0]) for q in range(3)] for p in range(4)])
+            e, at = np.broadcast_to(strided(e, "", pad), (4, 3, 7, n)), np.broadcast_to(strided(at, "", 3), (4, 3, m))
+            right(ops, line, want, "1023", pad, E=e, I=at)
+
+    def test_set_rows(self):
+        """Other rows of Y stay; P and Q count more slices than the indices have."""
+        add = {"tensors": "bias: f32[N]", "epilogue": "x * 2 + bias[n]"}
+        for kind, index, more in (F16, I32, {"OUT": "f16", "INDEX": "i32"}), (F32, I64, {"OUT": "f32", "INDEX": "i64"} | add):
+            ops, rng = both("set_rows", IN="f32", **more), np.random.default_rng(4)
+            for line, m, n, pad in (0, 6, 258, 2), (1, 20, 33, 0), (2, 70, 100, 4), (2, 70, 101, 1), (3, 30, 65, 1):
+                x, bias, before = integers(4, 3, m, n) * F32(0.3), integers(n), integers(4, 3, m + 5, n, seed=2).astype(kind)
+                at = np.array([[rng.permutation(np.arange(-4, m + 9))[:m]] for _ in range(2)], index)
+                want, value = before.copy(), x if kind == F16 else x * 2 + bias
+                for p, q, i in np.ndindex(4, 3, m):
+                    if 0 <= at[p % 2, 0, i] < m + 5:
+                        want[p, q, at[p % 2, 0, i]] = value[p, q, i]
+                args = {"X": strided(x, "2013", pad), "I": strided(at, "021", 2)} | ({} if kind == F16 else {"bias": bias})
+                right(ops, line, want, "1023", pad, before=before, **args)
+
+    def test_matmul(self):
+        """Several slices of A meet one of B; rows have gaps; K is any."""
+        ops = both("matmul", IN="f32", tensors="bias: f32[N]", epilogue="max(x + bias[n], -20)")
+        for line, m, n, k, pad in ((0, 7, 70, 100, 4), (0, 16, 65, 67, 0), (1, 33, 40, 72, 8), (1, 20, 129, 75, 1),
+                                   (2, 260, 1032, 40, 0), (3, 5, 30, 67, 1), (4, 19, 66, 37, 3), (4, 18, 64, 64, 0)):  # fmt: skip
+            p, q, pb, qb = (1, 2, 1, 1) if line == 2 else (4, 6, 2, 3)
+            a, b, bias = integers(p, q, m, k), integers(pb, qb, n, k, seed=2).astype(F16), integers(n, seed=3)
+            met = b[np.arange(p) * pb // p][:, np.arange(q) * qb // q].astype(F32)
+            want = np.maximum(a @ met.swapaxes(2, 3) + bias, -20)
+            right(ops, line, want, "2103", pad, A=strided(a, "0213", pad), B=strided(b, "2013", pad), bias=bias)
+
+    def test_matmul_of_computed_weights(self):
+        """Of bytes with two numbers of four bits each."""
+        value = "floor(w[pb, qb, row, col / 2] / where(col % 2 == 0, 1, 16)) % 16 - 8"
+        ops = both("matmul", IN="f16", OUT="f16", tensors="w: u8[PB, QB, N, NW] strides [wp, wq, wn, 1]", weight=value)
+        for line, m, n, k, pad in (0, 9, 70, 96, 0), (1, 20, 33, 50, 3), (3, 3, 65, 70, 1), (4, 30, 20, 34, 0):
+            a, w = integers(2, 2, m, k, high=2, dtype=F16), integers(2, 1, n, k // 2, low=0, high=255, dtype=np.uint8)
+            b = np.stack([w % 16, w // 16], -1).reshape(2, 1, n, k).astype(F32) - 8
+            want = (a.astype(F32) @ b.swapaxes(2, 3)).astype(F16)  # up to 2 * 8 * 96
+            right(ops, line, want, "0213", pad, A=strided(a, "1023", pad), w=strided(w, "2103", pad))
+
+    def test_matmul_of_chosen_slices(self):
+        """Where there is none, C stays as it was."""
+        ops = both("matmul", tensors="to: i32[P, Q] strides [tp, tq], bias: f32[N]", chosen="to[p, q]", epilogue="x + bias[n]")
+        for to in [[4, 0], [3, 1], [4, 2]], [[4, -1], [5, 0], [2**31 - 1, -(2**31)]]:
+            for line, m, n, k, pad in (0, 1, 100, 72, 8), (1, 30, 36, 45, 1), (3, 1, 70, 33, 0), (4, 17, 20, 64, 2):
+                a, b, bias, at = integers(3, 2, m, k), integers(5, n, k, seed=2).astype(F16), integers(n), np.array(to, I32)
+                there = ((at >= 0) & (at < 5))[..., None, None]
+                want = np.where(there, a @ rows_of(b, at).astype(F32).swapaxes(2, 3) + bias, F32(GAP))
+                args = {"A": strided(a, "2013", pad), "B": strided(b[None], "0213", pad), "to": strided(at, "10", 2)}
+                with self.subTest(to=to, line=line):
+                    right(ops, line, want, "1023", pad, bias=bias, **args)
+
+    def test_compute(self):
+        """Indices that are read and computed, some of them out of bounds; Y transposed."""
+        value = "where(n < N / 2, a[p, q, to[m], n * 2], a[p, Q - 1 - q, m - 1, n - 1]) + b[(m * 7 + n) % L] * f32(p)"
+        ops = both("compute", tensors="a: f32[P, Q, R, C] strides [ap, aq, ar, ac], to: i32[M], b: f32[L]", value=value)
+        for line, m, n, order, pad in ((0, 5, 300, "1023", 4), (0, 3, 257, "2013", 3), (1, 20, 70, "", 1), (1, 9, 256, "0213", 0),
+                                       (2, 9, 300, "3012", 3), (3, 17, 40, "0132", 2), (3, 3, 300, "", 1)):  # fmt: skip
+            a, to, b = integers(2, 3, 8, n - 3), integers(m, low=-2, dtype=I32), integers(11, seed=3)
+            p, q, i, j = np.mgrid[0:2, 0:3, 0:m, 0:n]
+            far = np.zeros((2, 3, m + 20, 2 * n + 1), F32)  # a, with zeros around
+            far[:, :, 2:10, 1 : n - 2] = a
+            want = np.where(j < n // 2, far[p, q, to[i] + 2, j * 2 + 1], far[p, 2 - q, i + 1, j]) + b[(i * 7 + j) % 11] * p
+            right(ops, line, want.astype(F32), order, pad, a=strided(a, "3102", pad), to=to, b=b)
+
+    def test_compute_past_the_end(self):
+        """An index that is a letter alone, out of bounds: Y stays as it was, and fill has another number for it."""
+        for value, past in ("where(n < N / 2, fill(a[p, q, m, n], 0), 7)", 0), ("where(n < N / 2, a[p, q, m, n], 7)", GAP):
+            ops = both("compute", tensors="a: f32[P, Q, R, C]", value=value)
+            for line, m, n, order in (0, 5, 300, "0123"), (1, 9, 70, "0123"), (2, 9, 70, "0132"), (3, 9, 70, "0123"):
+                a, want = integers(2, 3, m - 1, n // 2 - 1), np.full((2, 3, m, n), 7 if past == 0 else GAP, F32)
+                want[..., : n // 2] = np.pad(a, ((0, 0), (0, 0), (0, 1), (0, 1)), constant_values=past)
+                with self.subTest(line=line, value=value):
+                    right(ops, line, want, order, 1, a=a)
+
+    def test_reduce(self):
+        """What is past the end of a row is no term."""
+        tensors, terms = "w: f32[N], c: f32[Q, M], scale: f32", "x * w[n] + 1"
+        ops = both("reduce", IN="f16", OUT="f32", tensors=tensors, input=terms, epilogue="x * scale + c[q, m]")
+        for line, m, n, pad in (0, 20, 50, 0), (0, 3, 64, 8), (1, 9, 200, 1), (2, 3, 1500, 4), (2, 2, 2048, 0), (3, 5, 70, 3):
+            x, w, c = integers(2, 3, m, n, dtype=F16), integers(n, seed=2), integers(3, m, seed=3)
+            right(ops, line, (x * w + 1).sum(3) * 2 + c, "210", 1, X=strided(x, "1203", pad), w=w, c=c, scale=2)
+
+    def test_argsort(self):
+        """Of equal ones the first comes first, and NaNs come last, behind infinities."""
+        for down, kind in (0, F32), (1, F16):
+            ops = both("argsort", IN="f16" if down else "f32", DESC=down)
+            for line, m, n, k, pad in ((0, 11, 50, 50, 1), (0, 3, 64, 5, 0), (1, 3, 200, 130, 8), (2, 2, 700, 700, 3),
+                    (3, 1, 1030, 1029, 0), (4, 2, 90, 90, 1), (5, 1, 1025, 7, 3)):  # fmt: skip
+                x = integers(m, n, high=20, dtype=kind)
+                x[:, 3::7], x[:, 4::9], x[:, 5::11], x[:, 6::13] = np.nan, np.inf, -np.inf, 0
+                want = np.argsort(-x if down else x, 1, kind="stable")[:, :k].astype(I32)
+                with self.subTest(down=down, line=line, m=m):
+                    right(ops, line, want, "", pad, X=strided(x, "", pad))
+
+    def test_norm(self):
+        """To length 1; rows shorter than eps are divided by eps."""
+        ops = both("norm", strided=1, LENGTH=1, IN="f32", tensors="gain: f32[N], c: f32[M]", epilogue="x * gain[n] + c[m]")
+        for line, m, n, pad in self.LINES:
+            x, gain, c = integers(2, 3, m, n, high=5), integers(n, seed=2), integers(m, seed=3)
+            x[0, 1, :, 4:], x[1, 2] = 0, 0
+            length = np.maximum(np.sqrt((x.astype(float) ** 2).sum(3, keepdims=True)), 12.5)
+            want = (x / length * gain + c[:, None]).astype(F32)
+            # The sum of squares is exact; root, quotient and result are off by 2^-22, 2^-20 and 2^-24 of themselves
+            args = {"gain": gain, "c": c, "eps": 12.5, "near": (2**-23, 9 * 2**-19)}
+            right(ops, line, want, "1203", pad, X=strided(x, "2013", pad), **args)
+
+    def test_softmax(self):
+        """Masked, with a sink for each row; of some rows the sink is all, or -inf, too."""
+        tensors, mask = "sinks: f32[Q, M], first: i32", "where(col <= row + i32(p) + first, x * 0.5, -inf)"
+        for log in 0, 1:
+            ops = both("softmax", strided=1, LOG=log, IN="f16", OUT="f32", tensors=tensors, sink="sinks[q, m]", input=mask)
+            for line, m, n, pad in self.LINES:
+                x, sinks, first = integers(2, 3, m, n, dtype=F16), integers(3, m, seed=2), n // 2 if m < 5 else -3
+                sinks[1, 0] = -np.inf
+                p, _, i, j = np.ogrid[0:2, 0:3, 0:m, 0:n]
+                z = np.where(j <= i + p + first, x * 0.5, -np.inf).astype(float)
+                total = np.maximum(np.exp(z).sum(3, keepdims=True) + np.exp(sinks.astype(float))[..., None], 1e-99)
+                want = (z - np.log(total) if log else np.exp(z) / total).astype(F32)
+                # exp of up to -14 is off by 2^-21 + 14 * 2^-23, sums by 100 * 2^-24, / by 2^-20; log, up to 14, by 2^-21
+                args = {"sinks": sinks, "first": first, "near": (0, 2e-5) if log else (2e-5, 0)}
+                right(ops, line, want, "0213", pad, X=strided(x, "2103", pad), **args)
+
+    @staticmethod
+    def turned(x, c, s, begin, pairs):
+        """Pairs of x[.., t, h, d], from `begin` on, by cosines and sines [t, pair]"""
+        y, i, c, s = x.astype(float), np.arange(c.shape[1]), c[:, None], s[:, None]
+        a, b = (begin + 2 * i, begin + 2 * i + 1) if pairs else (begin + i, begin + len(i) + i)
+        y[..., a], y[..., b] = x[..., a] * c - x[..., b] * s, x[..., b] * c + x[..., a] * s
+        return y.astype(F32)
+
+    def test_rotary_by_tables(self):
+        """Of integers, that need be no cosines: results are exact. Rows outside of them are 0."""
+        for d, rot, begin, pairs in self.TURNS:
+            for more, *order in ({}, "", ""), ({"strided": 1}, "1203", "2013"):
+                ops = both("rotary", IN="f32", D=d, ROT=rot, BEGIN=begin, PAIRS=pairs, magnitude="-2", **more)
+                for line, t, h, pad in (0, 7, 3, 1), (1, 20, 2, 0), (2, 5, 2, 3):
+                    x, at = integers(*[2] * len(more), t, h, d), integers(t, low=-2, high=11, dtype=I32)
+                    c, s, pad = integers(9, rot // 2, seed=2), integers(9, rot // 2, seed=3), pad * len(more)
+                    want = self.turned(x, rows_of(c, at) * -2, rows_of(s, at) * -2, begin, pairs)
+                    right(ops, line, want, order[1], pad, X=strided(x, order[0], pad), POS=at, COS=c, SIN=s)
+
+    def test_rotary_by_angles(self):
+        """That read tensors, by token and by pair"""
+        more = {"tensors": "pos: i32[3, T], speed: f32[RH], size: f32, gain: f32[D]", "input": "x * gain[d]"}
+        more |= {"angle": "f32(pos[2, t]) * speed[pair]", "magnitude": "size", "start": 0, "strided": 1}
+        for d, rot, begin, pairs in self.TURNS:
+            ops = both("rotary", IN="f16", OUT="f32", D=d, ROT=rot, BEGIN=begin, PAIRS=pairs, **more)
+            for line, t, h, pad in (0, 8, 2, 1), (1, 17, 3, 0), (2, 9, 1, 3):
+                x, gain, pos = integers(2, t, h, d, dtype=F16), integers(d, seed=2), integers(3, t, low=-99, high=99, dtype=I32)
+                speed = integers(rot // 2, seed=5) / F32(8)
+                a = pos[2][:, None] * speed.astype(float)  # exact in f32, too
+                want = self.turned(x * gain, np.cos(a) * 1.5, np.sin(a) * 1.5, begin, pairs)
+                # x is up to 81; cosine and sine are off by 2^-22, their products with 1.5 and x, and the sum, by 2^-24 each
+                args = {"pos": pos, "speed": speed, "size": 1.5, "gain": gain, "first": 0, "near": (0, 2 * 81 * 1.5 * 2**-21)}
+                right(ops, line, want, "1203", pad, X=strided(x, "2103", pad), **args)
+
+
+if __name__ == "__main__":
+    unittest.main()
