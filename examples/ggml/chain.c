@@ -1,5 +1,5 @@
-/* chain.c - operations of elements as one expression: those behind another operation, each of which reads the
- * result of the one before, become the epilogue of its launch. */
+/* chain.c - operations of elements as one expression: those behind another operation, each of which reads
+ * the result of the one before, become the epilogue of its launch. */
 #include "examples/ggml/work.h"
 #include <string.h>
 
@@ -40,8 +40,8 @@ replace(Work *w, const char *expression, const Word *words, int n)
 				length++;
 			by = find_word(words, n, s, length);
 		}
-		used += (size_t)snprintf(out + used, sizeof out - used, "%.*s", by ? (int)strlen(by) : (int)length,
-		                         by ? by : s);
+		used += (size_t)snprintf(out + used, sizeof out - used, "%.*s",
+		                         by ? (int)strlen(by) : (int)length, by ? by : s);
 		if (used >= sizeof out) {
 			w->failed = true;
 			return "";
@@ -73,7 +73,7 @@ add_operand(Work *w, Chain *c, const View *v, const View *y)
 }
 
 bool
-chain_add(Work *w, Chain *c, const Pointwise *e, bool by_x)
+chain_add(Work *w, Chain *c, const Pointwise *e, bool by_x, const char *other)
 {
 	const char *value = "x";
 	Word words[2 + NUMBERS_MOST] = { { "x", "" }, { "b", "" } };
@@ -85,7 +85,9 @@ chain_add(Work *w, Chain *c, const Pointwise *e, bool by_x)
 	else if (strcmp(c->value, "x"))
 		value = text(w, "(%s)", c->value);
 	words[!by_x].text = value;
-	if (e->has_b || !by_x)
+	if (other)
+		words[by_x].text = other;
+	else if (e->has_b || !by_x)
 		words[by_x].text = add_operand(w, c, by_x ? &e->b : &e->x, &e->y);
 	for (int i = 0; i < e->numbers; i++) {
 		if (c->numbers == NUMBERS_MOST * TAIL_MOST)
@@ -98,23 +100,36 @@ chain_add(Work *w, Chain *c, const Pointwise *e, bool by_x)
 	return !w->failed;
 }
 
+static bool
+store_rows(Work *w, Chain *c, View *y)
+{
+	c->rows = w->tail->rows;
+	return view_of(y, c->rows) && is_float(y) && view_of(&c->index, c->rows->src[1]) && is_index(&c->index);
+}
+
 bool
-chain_tail(Work *w, Chain *c, View *y)
+chain_tail(Work *w, Chain *c, View *y, int takes)
 {
 	const struct ggml_tensor *before = w->op;
+	const Tail *t = w->tail;
 
+	w->tail_done = true;
 	c->type = before->type;
-	for (int i = 0; w->tail && i < w->tail->nodes; i++) {
-		const struct ggml_tensor *op = w->tail->node[i];
+	if (!t)
+		return true;
+	if ((t->second && !(takes & TAKES_SECOND)) || (t->rows && !(takes & TAKES_ROWS)))
+		return false;
+	for (int i = 0; i < t->nodes; i++) {
+		const struct ggml_tensor *op = t->node[i];
+		bool by_x = op->src[0] == before;
 		Pointwise e;
 
-		if (!pointwise_of(&e, op) || !chain_add(w, c, &e, op->src[0] == before))
+		if (!pointwise_of(&e, op) || !chain_add(w, c, &e, by_x, i == 0 && t->second ? "z" : NULL))
 			return false;
 		*y = e.y;
 		before = op;
 	}
-	w->tail_done = true;
-	return !w->failed;
+	return !t->rows || store_rows(w, c, y);
 }
 
 bool

@@ -1,6 +1,6 @@
 /* elementwise.c - operations of elements: copies between types and layouts, functions, sums and products
- * with repeated operands, gated units. One of them, or a chain, is one launch of hexc's `copy`, which takes any
- * strides. */
+ * with repeated operands, gated units. One of them, or a chain, is one launch of hexc's `copy`, which takes
+ * any strides. */
 #include "examples/ggml/work.h"
 #include <string.h>
 
@@ -15,7 +15,7 @@ launch(Work *w, const Pointwise *e)
 	if (!type_name(x.type) || !type_name(y.type))
 		return false;
 	chain_start(&c);
-	if (!chain_add(w, &c, e, true) || !chain_tail(w, &c, &y))
+	if (!chain_add(w, &c, e, true, NULL) || !chain_tail(w, &c, &y, 0))
 		return false;
 	for (int i = 0; i < c.operands; i++)
 		all[2 + i] = &c.operand[i];

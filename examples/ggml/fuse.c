@@ -1,11 +1,12 @@
 /* fuse.c - finds which operations of a graph can be computed by the launch of an earlier one: chains of
- * operations of elements, whose values nothing else reads. The launch runs in the place of the first node, so
- * what the nodes between read and write must not be touched by it. */
+ * operations of elements, a second product of the same factor, a store of rows; what they read, nothing else
+ * reads. The launch runs in the place of the first node: its operands must be there, and what the nodes
+ * between read and write must not be touched by it. */
 #include "examples/ggml/fuse.h"
 #include <ggml-impl.h>
 
 /* How far behind a node its reader is looked for. */
-enum { AHEAD = 32 };
+enum { AHEAD = 128 };
 
 bool
 is_idle(const struct ggml_tensor *t)
@@ -32,13 +33,13 @@ same_place(const struct ggml_tensor *a, const struct ggml_tensor *b)
 	return same;
 }
 
-/* The node that reads node i, if it is the only reader, and nobody else may look at the value. -1 otherwise. */
+/* The node that reads node i, if it is the only one. -1 otherwise. */
 static int
-only_reader(const struct ggml_cgraph *g, int i)
+reader(const struct ggml_cgraph *g, int i)
 {
 	const struct ggml_tensor *t = g->nodes[i];
 
-	if (ggml_node_get_use_count(g, i) != 1 || t->view_src || (t->flags & GGML_TENSOR_FLAG_OUTPUT))
+	if (ggml_node_get_use_count(g, i) != 1 || (t->flags & GGML_TENSOR_FLAG_OUTPUT))
 		return -1;
 	for (int j = i + 1; j < g->n_nodes && j < i + AHEAD; j++)
 		for (int k = 0; k < GGML_MAX_SRC; k++)
@@ -47,69 +48,151 @@ only_reader(const struct ggml_cgraph *g, int i)
 	return -1;
 }
 
+/* The same, if the value is seen through no other tensor. */
+static int
+only_reader(const struct ggml_cgraph *g, int i)
+{
+	return g->nodes[i]->view_src ? -1 : reader(g, i);
+}
+
 /* Is node j, whose operand `before` comes from the launch, an operation of elements of the same shape? */
 static bool
 continues(const struct ggml_tensor *t, const struct ggml_tensor *before)
 {
 	Pointwise e;
 
-	return !is_idle(t) && (t->src[0] == before || t->src[1] == before) && ggml_are_same_shape(t, before) &&
-	       pointwise_of(&e, t);
+	return !is_idle(t) && (t->src[0] == before || t->src[1] == before) &&
+	       ggml_are_same_shape(t, before) && pointwise_of(&e, t);
 }
 
+/* Is node k computed by the launch, whose tail has n nodes? */
 static bool
-has_member(const Chosen *c, int n, int node)
+is_member(const Chosen *c, int n, int k)
 {
-	for (int i = 0; i < n; i++)
-		if (c->at[i] == node)
+	for (int m = 0; m < n; m++)
+		if (c->at[m] == k)
 			return true;
-	return false;
+	return k == c->second || k == c->rows;
 }
 
-/* May the launch, in the place of node i, store the result of the n-th member of the tail? */
+/* Does y, which a launch of t writes, leave t's operands as they are? One that is in the same place may be
+ * overwritten by an operation that computes `in_place`. */
 static bool
-is_safe(const struct ggml_cgraph *g, int i, const Chosen *c, int n)
+keeps(const struct ggml_tensor *t, const struct ggml_tensor *y, bool in_place)
 {
-	const struct ggml_tensor *head = g->nodes[i], *y = c->tail.node[n - 1], *before = head;
-	Pointwise e;
-	bool elements = pointwise_of(&e, head);
-
-	for (int k = 0; k < GGML_MAX_SRC && head->src[k]; k++)
-		if (overlaps(head->src[k], y) && !(elements && same_place(head->src[k], y)))
+	for (int k = 0; k < GGML_MAX_SRC && t->src[k]; k++)
+		if (overlaps(t->src[k], y) && !(in_place && same_place(t->src[k], y)))
 			return false;
-	for (int m = 0; m < n; m++) {
-		const struct ggml_tensor *t = c->tail.node[m];
-
-		for (int k = 0; k < GGML_MAX_SRC && t->src[k]; k++) {
-			/* the target of CPY is written, not read */
-			bool target = t->op == GGML_OP_CPY && k == 1;
-
-			if (t->src[k] == before || target)
-				continue;
-			if (overlaps(t->src[k], y) && !same_place(t->src[k], y))
-				return false;
-			for (int j = i + 1; j < c->at[m]; j++)
-				if (!is_idle(g->nodes[j]) && overlaps(g->nodes[j], t->src[k]))
-					return false;
-		}
-		before = t;
-	}
-	for (int j = i + 1; j < c->at[n - 1]; j++) {
-		if (is_idle(g->nodes[j]) || has_member(c, n, j))
-			continue;
-		if (overlaps(g->nodes[j], y))
-			return false;
-		for (int k = 0; k < GGML_MAX_SRC && g->nodes[j]->src[k]; k++)
-			if (overlaps(g->nodes[j]->src[k], y))
-				return false;
-	}
 	return true;
 }
 
-void
+/* Are its operand's elements, or rows, read by the block that writes them? */
+static bool
+is_in_place(const struct ggml_tensor *t)
+{
+	Pointwise e;
+
+	return t->op == GGML_OP_NORM || t->op == GGML_OP_RMS_NORM || t->op == GGML_OP_SOFT_MAX ||
+	       pointwise_of(&e, t);
+}
+
+/* Is operand t the same in the place of node i as in that of node j? */
+static bool
+is_there(const struct ggml_cgraph *g, int i, int j, const struct ggml_tensor *t)
+{
+	for (int k = i + 1; k < j; k++)
+		if (!is_idle(g->nodes[k]) && overlaps(g->nodes[k], t))
+			return false;
+	return true;
+}
+
+/* May y be written in the place of node i instead of that of node j? */
+static bool
+may_write(const struct ggml_cgraph *g, int i, int j, const Chosen *c, int n, const struct ggml_tensor *y)
+{
+	for (int k = i + 1; k < j; k++)
+		if (!is_idle(g->nodes[k]) && !is_member(c, n, k) &&
+		    (overlaps(g->nodes[k], y) || !keeps(g->nodes[k], y, false)))
+			return false;
+	return true;
+}
+
+/* May the launch, in the place of node i, store y, the result of node j, with n nodes of the tail? */
+static bool
+is_safe(const struct ggml_cgraph *g, int i, const Chosen *c, int n, int j)
+{
+	const struct ggml_tensor *head = g->nodes[i], *before = head, *second = c->tail.second;
+	const struct ggml_tensor *y = g->nodes[j];
+
+	if (!keeps(head, y, is_in_place(head)) || (second && !keeps(second, y, false)))
+		return false;
+	for (int k = 0; second && k < GGML_MAX_SRC && second->src[k]; k++)
+		if (!is_there(g, i, c->second, second->src[k]))
+			return false;
+	for (int m = 0; m < n; m++) {
+		const struct ggml_tensor *t = c->tail.node[m], *other = t->src[t->src[0] == before];
+
+		if (other && other != second &&
+		    (!is_there(g, i, c->at[m], other) || (overlaps(other, y) && !same_place(other, y))))
+			return false;
+		before = t;
+	}
+	return may_write(g, i, j, c, n, y);
+}
+
+/* The product that is the other operand of node j, which reads product i, if both can be one launch. */
+static void
+find_second(const struct ggml_cgraph *g, int i, int j, Chosen *c)
+{
+	const struct ggml_tensor *a = g->nodes[i], *t = g->nodes[j], *b = t->src[t->src[0] == a];
+	int k = i + 1;
+
+	if ((a->op != GGML_OP_MUL_MAT && a->op != GGML_OP_MUL_MAT_ID) || !b || b->op != a->op ||
+	    b->src[1] != a->src[1] || b->src[2] != a->src[2] || b->src[0]->type != a->src[0]->type ||
+	    !ggml_are_same_shape(b->src[0], a->src[0]))
+		return;
+	while (k < j && g->nodes[k] != b)
+		k++;
+	if (k == j || only_reader(g, k) != j)
+		return;
+	c->tail.second = b;
+	c->second = k;
+}
+
+/* The SET_ROWS that stores the value of node i, through views of all of it. */
+static int
+find_rows(const struct ggml_cgraph *g, int i)
+{
+	int j = only_reader(g, i);
+
+	while (j >= 0 && (g->nodes[j]->op == GGML_OP_RESHAPE || g->nodes[j]->op == GGML_OP_VIEW)) {
+		const struct ggml_tensor *t = g->nodes[j];
+
+		if (!ggml_is_contiguous(t) || ggml_nelements(t) != ggml_nelements(g->nodes[i]) ||
+		    t->data != g->nodes[i]->data)
+			return -1;
+		j = reader(g, j);
+	}
+	return j >= 0 && g->nodes[j]->op == GGML_OP_SET_ROWS && !is_idle(g->nodes[j]) &&
+	                       ggml_is_contiguous(g->nodes[i])
+	               ? j
+	               : -1;
+}
+
+/* Shortens the tail to the longest safe one of at most `nodes`. */
+static bool
+shorten(Chosen *c, int nodes)
+{
+	while (nodes > 0 && !c->safe[nodes - 1])
+		nodes--;
+	c->tail.nodes = nodes;
+	return nodes > 0;
+}
+
+bool
 fuse(const struct ggml_cgraph *g, int i, Chosen *c)
 {
-	int at = i;
+	int at = i, rows;
 
 	*c = (Chosen){ 0 };
 	while (c->tail.nodes < TAIL_MOST) {
@@ -117,18 +200,44 @@ fuse(const struct ggml_cgraph *g, int i, Chosen *c)
 
 		if (j < 0 || !continues(g->nodes[j], g->nodes[at]))
 			break;
+		if (n == 0)
+			find_second(g, i, j, c);
 		c->tail.node[n] = g->nodes[j];
 		c->at[n] = at = j;
 		c->tail.nodes++;
-		c->safe[n] = is_safe(g, i, c, n + 1);
+		c->safe[n] = is_safe(g, i, c, n + 1, j);
 	}
-	fuse_shorten(c, c->tail.nodes);
+	rows = find_rows(g, at);
+	if (rows >= 0 && is_safe(g, i, c, c->tail.nodes, rows)) {
+		c->tail.rows = g->nodes[rows];
+		c->rows = rows;
+		return true;
+	}
+	return shorten(c, c->tail.nodes);
 }
 
-void
-fuse_shorten(Chosen *c, int nodes)
+bool
+fuse_less(Chosen *c)
 {
-	while (nodes > 0 && !c->safe[nodes - 1])
-		nodes--;
-	c->tail.nodes = nodes;
+	int nodes = c->tail.nodes - !c->tail.rows;
+
+	c->tail.rows = NULL;
+	c->rows = 0;
+	return shorten(c, nodes);
+}
+
+int
+fuse_mark(const Chosen *c, bool *done)
+{
+	int at[TAIL_MOST + 2], n = 0;
+
+	for (int i = 0; i < c->tail.nodes; i++)
+		at[n++] = c->at[i];
+	if (c->second && c->tail.nodes)
+		at[n++] = c->second;
+	if (c->rows)
+		at[n++] = c->rows;
+	for (int i = 0; i < n; i++)
+		done[at[i]] = true;
+	return n;
 }

@@ -54,23 +54,57 @@ product(Work *w, const View *a, const View *b, const View *c)
 	return l;
 }
 
-/* Blocks are decoded on their way to shared memory. `more`: other declarations, after a comma. */
+/* Sets the second factor of the tail, which is like b. */
+static bool
+set_second(Work *w, Launch *l, const Weight *b)
+{
+	Weight other;
+
+	if (!weight_of(&other, w->tail->second->src[0]) || !is_row(&other.view) ||
+	    !view_same_size(&other.view, &b->view))
+		return false;
+	if (b->blocks) {
+		set(w, l, "weight_z", "%s", block_value(w, b->view.type, "w2[pb, qb, row", "col"));
+		declare(w, l, "w2: u8[PB, QB, N, NW] strides [dp, dq, dn, 1]");
+		arg_rows(w, l, "w2", "dpqn", &other.view);
+	} else {
+		set(w, l, "second", "1");
+		arg_rows(w, l, "B2", "dpqn", &other.view);
+	}
+	return true;
+}
+
+/* Row m of the result goes to a row of c, which has other sizes. */
+static void
+set_rows_of(Work *w, Launch *l, const Chain *chain, const View *c)
+{
+	set(w, l, "rows", "%s", type_name(chain->index.type));
+	arg_index(w, l, &chain->index);
+	arg_int(w, l, "PI", chain->index.size[1]);
+	arg_int(w, l, "QI", chain->index.size[2]);
+	arg_int(w, l, "V", c->size[2]);
+}
+
+/* Blocks are decoded on their way to shared memory. The launch computes the tail, too. */
 static Launch *
-multiply(Work *w, const View *a, const Weight *b, const View *c, const char *more)
+multiply(Work *w, const View *a, const Weight *b, const View *c, const Chain *chain)
 {
 	Launch *l;
 
-	if (!b->blocks) {
+	if (b->blocks) {
+		l = start(w, a, &b->view, c);
+		set(w, l, "weight", "%s", block_value(w, b->view.type, "w[pb, qb, row", "col"));
+		declare(w, l, "w: u8[PB, QB, N, NW] strides [wp, wq, wm, 1]");
+		arg_int(w, l, "NW", b->view.size[3]);
+		arg_rows(w, l, "w", "wpqm", &b->view);
+	} else {
 		l = product(w, a, &b->view, c);
-		if (*more)
-			declare(w, l, "%s", more + 2);
-		return l;
 	}
-	l = start(w, a, &b->view, c);
-	set(w, l, "weight", "%s", block_value(w, b->view.type, "w[pb, qb, row", "col"));
-	declare(w, l, "w: u8[PB, QB, N, NW] strides [wp, wq, wm, 1]%s", more);
-	arg_int(w, l, "NW", b->view.size[3]);
-	arg_rows(w, l, "w", "wpqm", &b->view);
+	if (w->tail && w->tail->second && !set_second(w, l, b))
+		w->failed = true;
+	if (chain->rows)
+		set_rows_of(w, l, chain, c);
+	chain_write(w, l, chain);
 	return l;
 }
 
@@ -82,10 +116,13 @@ matmul(Work *w, const struct ggml_tensor *op)
 	Chain chain;
 
 	chain_start(&chain);
-	if (!view_of(&a, op->src[1]) || !view_of(&c, op) || !chain_tail(w, &chain, &c) || !is_factor(&a) ||
-	    !is_factor(&c) || !weight_of(&b, op->src[0]) || !is_row(&b.view))
+	if (!view_of(&a, op->src[1]) || !view_of(&c, op) ||
+	    !chain_tail(w, &chain, &c, TAKES_SECOND | TAKES_ROWS) || !is_factor(&a) || !is_factor(&c) ||
+	    !weight_of(&b, op->src[0]) || !is_row(&b.view))
 		return false;
-	chain_write(w, multiply(w, &a, &b, &c, ""), &chain);
+	if (chain.rows && !ggml_are_same_shape(chain.rows->src[0], op))
+		return false;
+	multiply(w, &a, &b, &c, &chain);
 	return true;
 }
 
@@ -115,7 +152,8 @@ matmul_id(Work *w, const struct ggml_tensor *op)
 	if (!view_of(&a, op->src[1]) || !view_of(&c, op) || !view_of(&ids, op->src[2]) ||
 	    ids.type != GGML_TYPE_I32 || a.size[0] != 1)
 		return false;
-	if (!chain_tail(w, &chain, &c) || chain_wraps(&chain) || !is_factor(&a) || !is_factor(&c))
+	if (!chain_tail(w, &chain, &c, TAKES_SECOND) || chain_wraps(&chain) || !is_factor(&a) ||
+	    !is_factor(&c))
 		return false;
 	if (a.size[2] != 1 && a.size[2] != experts)
 		return false;
@@ -125,12 +163,12 @@ matmul_id(Work *w, const struct ggml_tensor *op)
 	split_tokens(&c, experts);
 	for (int i = 0; i < chain.operands; i++)
 		split_tokens(&chain.operand[i], experts);
-	l = multiply(w, &a, &b, &c, ", ids: i32[P, Q] strides [ip, iq]");
+	l = multiply(w, &a, &b, &c, &chain);
+	declare(w, l, "ids: i32[P, Q] strides [ip, iq]");
 	set(w, l, "chosen", "ids[p, q]");
 	arg_pointer(w, l, "ids", ids.data);
 	arg_int(w, l, "ip", ids.stride[2]);
 	arg_int(w, l, "iq", ids.stride[3]);
-	chain_write(w, l, &chain);
 	return true;
 }
 

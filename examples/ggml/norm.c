@@ -47,7 +47,7 @@ norm(Work *w, const struct ggml_tensor *op)
 	Launch *l;
 
 	chain_start(&c);
-	if (!rows_of(op, &x, &y) || !chain_tail(w, &c, &y) || !is_row(&y))
+	if (!rows_of(op, &x, &y) || !chain_tail(w, &c, &y, 0) || !is_row(&y))
 		return false;
 	for (int i = 0; i < c.operands; i++)
 		all[2 + i] = &c.operand[i];
@@ -122,7 +122,7 @@ softmax(Work *w, const struct ggml_tensor *op)
 	Launch *l;
 
 	chain_start(&c);
-	if (!rows_of(op, &x, &y) || !chain_tail(w, &c, &y) || !is_row(&y))
+	if (!rows_of(op, &x, &y) || !chain_tail(w, &c, &y, 0) || !is_row(&y))
 		return false;
 	if (masked && (!view_of(&mask, op->src[1]) || !is_row(&mask) || mask.size[2] < x.size[2] ||
 	               mask.size[3] != x.size[3]))

@@ -6,6 +6,9 @@
 
 static const float PI = 3.14159265f;
 
+/* The widest head of which a row fits in registers. */
+enum { WIDTH_MOST = 2048 };
+
 /* op_params of ROPE, as ggml.c writes them. */
 typedef struct Rope {
 	int32_t dims, mode, context, begin, section[4];
@@ -91,6 +94,24 @@ arg_yarn(Work *w, Launch *l, const Rope *r)
 	arg_float(w, l, "size", (double)size);
 }
 
+/* SET_ROWS stores rows of all heads of a token: to y[row, head, number], then. */
+static bool
+heads_of_rows(const View *x, View *y, const Chain *chain)
+{
+	const int64_t *ne = chain->rows->src[0]->ne;
+
+	if (x->size[0] != 1 || ne[0] != x->size[2] * x->size[3] || ne[1] != x->size[1] || ne[2] != 1 ||
+	    ne[3] != 1)
+		return false;
+	*y = (View){
+		.type = y->type,
+		.data = y->data,
+		.size = { 1, y->size[2], x->size[2], x->size[3] },
+		.stride = { 0, y->stride[2], x->size[3], 1 },
+	};
+	return true;
+}
+
 bool
 rope(Work *w, const struct ggml_tensor *op)
 {
@@ -100,12 +121,17 @@ rope(Work *w, const struct ggml_tensor *op)
 	View x, y, at;
 	bool vision = r.mode == GGML_ROPE_TYPE_VISION;
 	const char *yarn;
+	Chain chain;
 	Launch *l;
 
 	if (!view_of(&x, op->src[0]) || !view_of(&y, op) || !view_of(&at, op->src[1]) || !is_float(&x) ||
 	    !is_float(&y) || !is_row(&x) || !is_row(&y) || at.type != GGML_TYPE_I32)
 		return false;
-	if (r.dims < 2 || r.dims % 2)
+	chain_start(&chain);
+	if (!chain_tail(w, &chain, &y, TAKES_ROWS) || chain.operands || strcmp(chain.value, "x") ||
+	    (chain.rows && !heads_of_rows(&x, &y, &chain)))
+		return false;
+	if (r.dims < 2 || r.dims % 2 || x.size[3] > WIDTH_MOST)
 		return false;
 	if ((r.mode & GGML_ROPE_TYPE_MROPE) && r.section[0] + r.section[1] + r.section[2] <= 0)
 		return false;
@@ -131,6 +157,12 @@ rope(Work *w, const struct ggml_tensor *op)
 	arg_int(w, l, "TP", at.size[3]);
 	arg_rows(w, l, "X", "xbth", &x);
 	arg_rows(w, l, "Y", "ybth", &y);
+	if (chain.rows) {
+		set(w, l, "rows", "%s", type_name(chain.index.type));
+		arg_pointer(w, l, "I", chain.index.data);
+		arg_int(w, l, "it", chain.index.stride[3]);
+		arg_int(w, l, "V", y.size[1]);
+	}
 	arg_pointer(w, l, "pos", at.data);
 	if (factors) {
 		arg_pointer(w, l, "ff", factors->data);

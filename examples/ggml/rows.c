@@ -1,8 +1,7 @@
 /* rows.c - GET_ROWS and SET_ROWS of tensors that are not quantized. */
 #include "examples/ggml/work.h"
 
-/* Indices [1, P, Q, M] of ggml are [P, Q, M] of hexc. */
-static void
+void
 arg_index(Work *w, Launch *l, const View *v)
 {
 	arg_pointer(w, l, "I", v->data);
@@ -10,7 +9,7 @@ arg_index(Work *w, Launch *l, const View *v)
 		arg_int(w, l, text(w, "i%c", "pqm"[i]), v->stride[i + 1]);
 }
 
-static bool
+bool
 is_index(const View *v)
 {
 	return (v->type == GGML_TYPE_I32 || v->type == GGML_TYPE_I64) && v->size[0] == 1;
@@ -30,7 +29,7 @@ get_rows(Work *w, const struct ggml_tensor *op)
 		decode_rows(w, &table, &index, &y);
 		return is_float(&y);
 	}
-	if (!view_of(&table, op->src[0]) || !is_row(&table) || !chain_tail(w, &chain, &y) || !is_row(&y))
+	if (!view_of(&table, op->src[0]) || !is_row(&table) || !chain_tail(w, &chain, &y, 0) || !is_row(&y))
 		return false;
 	if (!(is_float(&table) && is_float(&y)) && !(table.type == y.type && table.type == GGML_TYPE_I32))
 		return false;

@@ -2,7 +2,6 @@
 #include "examples/ggml/ggml_hexc.h"
 #include "examples/ggml/fuse.h"
 #include <ggml-impl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +52,9 @@ log_stats(const Stream *s)
 
 	if (!wanted || strcmp(wanted, "1"))
 		return;
-	GGML_LOG_INFO("%s: graphs %" PRId64 ", nodes %" PRId64 ", launches %" PRId64 ", operators %" PRId64 "\n",
-	              s->d->name, s->stats.graphs, s->stats.nodes, s->stats.launches, compiled_count(s->d));
+	GGML_LOG_INFO("%s: graphs %lld, nodes %lld, launches %lld, operators %lld\n", s->d->name,
+	              (long long)s->stats.graphs, (long long)s->stats.nodes, (long long)s->stats.launches,
+	              (long long)compiled_count(s->d));
 }
 
 static void
@@ -87,18 +87,16 @@ run_node(Stream *s, struct ggml_cgraph *g, int i, bool *done, char *why, size_t 
 {
 	const struct ggml_tensor *t = ggml_graph_node(g, i);
 	Chosen c;
+	bool fused;
 	Work w;
 
-	fuse(g, i, &c);
-	while (c.tail.nodes && !describe(&w, t, &c.tail))
-		fuse_shorten(&c, c.tail.nodes - 1);
-	if (!c.tail.nodes && !describe(&w, t, NULL)) {
+	for (fused = fuse(g, i, &c); fused && !describe(&w, t, &c.tail);)
+		fused = fuse_less(&c);
+	if (!fused && !describe(&w, t, NULL)) {
 		snprintf(why, n, "no kernel computes it");
 		return false;
 	}
-	for (int k = 0; k < c.tail.nodes; k++)
-		done[c.at[k]] = true;
-	s->stats.nodes += 1 + c.tail.nodes;
+	s->stats.nodes += 1 + (fused ? fuse_mark(&c, done) : 0);
 	s->stats.launches += w.launches;
 	return calls_run(s->calls, &w, s->stream, why, n);
 }

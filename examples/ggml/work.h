@@ -47,11 +47,15 @@ typedef struct Launch {
 	int args;
 } Launch;
 
-/* Operations of elements, each of which reads the result of the one before, the first that of another
- * operation, which nothing else reads. All have its shape. */
+/* What else the launch of an operation computes. The nodes are operations of elements, each of which reads
+ * the result of the one before, the first that of the operation, which nothing else reads; all have its
+ * shape. */
 typedef struct Tail {
 	const struct ggml_tensor *node[TAIL_MOST];
 	int nodes;
+	/* the other operand of node 0, a product of the same src[1]; or NULL */
+	const struct ggml_tensor *second;
+	const struct ggml_tensor *rows;   /* the SET_ROWS that stores the result; or NULL */
 } Tail;
 
 typedef struct Work {
@@ -163,14 +167,21 @@ typedef struct Chain {
 	int operands;
 	float number[NUMBERS_MOST * TAIL_MOST];
 	int numbers;
+	const struct ggml_tensor *rows; /* as in Tail */
+	View index;             /* of these rows */
 } Chain;
+
+/* Parts of a tail that only some operations take. */
+enum { TAKES_SECOND = 1, TAKES_ROWS = 2 };
 
 /* The value is x, what the launch computes without a chain. */
 void chain_start(Chain *c);
-/* Adds an operation whose x (else whose b) is the value so far. */
-bool chain_add(Work *w, Chain *c, const Pointwise *e, bool by_x);
-/* Adds the tail of w; *y, the result of w->op, becomes the last one's. */
-bool chain_tail(Work *w, Chain *c, View *y);
+/* Adds an operation whose x (else whose b) is the value so far. `other` is the other operand's word; NULL: it
+ * is a tensor. */
+bool chain_add(Work *w, Chain *c, const Pointwise *e, bool by_x, const char *other);
+/* Adds the tail of w; *y, the result of w->op, becomes the tensor that is stored to: its last node's, or that
+ * of which SET_ROWS stores rows. The value of `second` is z. */
+bool chain_tail(Work *w, Chain *c, View *y, int takes);
 /* Is an operand wrapped? Then dims cannot be merged. */
 bool chain_wraps(const Chain *c);
 /* Sets the epilogue of a launch whose indices are p, q, m and n, with declarations and arguments. */
@@ -183,6 +194,13 @@ bool pointwise_of(Pointwise *e, const struct ggml_tensor *op);
 
 /* Adds a launch that copies x to y, of the same sizes. */
 void copy_view(Work *w, const View *x, const View *y);
+
+/* ---- rows.c */
+
+/* Are they indices of rows? */
+bool is_index(const View *v);
+/* Sets argument I, indices [1, P, Q, M] of ggml, and its strides ip, iq and im. */
+void arg_index(Work *w, Launch *l, const View *v);
 
 /* ---- matmul.c */
 

@@ -1,7 +1,8 @@
 /* placeholder.c - fills the placeholders of an operator program with the host's expressions (hexc-op(5)).
  *
  * A line that ends in "//+ NAME PATTERN" is replaced by PATTERN, with the host's text for $, if the host
- * sets NAME. A line that ends in "//- NAME" is omitted then. NAME|NAME means any of these. */
+ * sets NAME. A line that ends in "//- NAME" is omitted then, also one whose PATTERN ends so. NAME|NAME means
+ * any of these. */
 #include "lib/ops/ops.h"
 #include <string.h>
 
@@ -355,9 +356,9 @@ find_set(const Filler *f, const char *names, size_t n)
 static void
 write_line(Filler *f, const char *line, size_t n)
 {
-	const char *name, *mark, *pattern;
+	const char *name, *mark, *pattern, *inner, *without;
 	const hexc_op_set *set;
-	size_t nname;
+	size_t nname, nwithout;
 
 	mark = find_mark(line, n, &name, &nname);
 	set = mark ? find_set(f, name, nname) : NULL;
@@ -367,8 +368,12 @@ write_line(Filler *f, const char *line, size_t n)
 	}
 	if (mark[2] == '-')
 		return;
+	pattern = name + nname + (name[nname] == ' ');
+	inner = find_mark(pattern, (size_t)(line + n - pattern), &without, &nwithout);
+	if (inner && find_set(f, without, nwithout))
+		return;
 	text_add(&f->out, line, (size_t)(mark - line));
-	for (pattern = name + nname + (name[nname] == ' '); pattern < line + n; pattern++) {
+	for (; pattern < line + n; pattern++) {
 		if (*pattern != '$')
 			text_add(&f->out, pattern, 1);
 		else if (strcmp(set->name, "tensors") == 0)

@@ -150,6 +150,25 @@ class Strided(unittest.TestCase):
                 with self.subTest(to=to, line=line):
                     right(ops, line, want, "1023", pad, bias=bias, **args)
 
+    def test_matmul_of_two_factors_into_rows(self):
+        """Rows of C to which no row goes stay; the second factor has strides of its own, or is computed."""
+        weight = {"weight": "w[pb, qb, row, col]", "weight_z": "w[pb, qb, row, K - 1 - col] * 2",
+                  "tensors": "w: f16[PB, QB, N, K] strides [wp, wq, wn, 1]"}  # fmt: skip
+        for more in {"second": 1}, weight:
+            ops = both("matmul", IN="f32", rows="i64", epilogue="max(x, 0) - z", **more)
+            for line, m, n, k, pad in (0, 7, 70, 100, 4), (1, 33, 40, 72, 8), (3, 5, 30, 67, 1), (4, 19, 66, 37, 3):
+                a, b, z = integers(2, 2, m, k), integers(1, 2, n, k, seed=2).astype(F16), integers(1, 2, n, k, seed=3).astype(F16)
+                rng, args = np.random.default_rng(4), {"B": strided(b, "2013", pad), "B2": strided(z, "0213", pad)}
+                if more == weight:
+                    z, args = b[..., ::-1] * 2, {"w": strided(b, "2013", pad)}
+                at = np.array([[rng.permutation(np.arange(-4, m + 9))[:m] for _ in range(2)]], I64)
+                before, value = integers(2, 2, m + 5, n, seed=5), (a @ w.astype(F32).swapaxes(2, 3) for w in (b, z))
+                want, value = before.copy(), np.maximum(next(value), 0) - next(value)
+                for p, q, i in np.ndindex(2, 2, m):
+                    if 0 <= at[0, q, i] < m + 5:
+                        want[p, q, at[0, q, i]] = value[p, q, i]
+                right(ops, line, want, "2013", pad, before=before, A=strided(a, "0213", pad), I=strided(at, "", 1), **args)
+
     def test_compute(self):
         """Indices that are read and computed, some of them out of bounds; Y transposed."""
         value = "where(n < N / 2, a[p, q, to[m], n * 2], a[p, Q - 1 - q, m - 1, n - 1]) + b[(m * 7 + n) % L] * f32(p)"
@@ -239,6 +258,19 @@ class Strided(unittest.TestCase):
                     c, s, pad = integers(9, rot // 2, seed=2), integers(9, rot // 2, seed=3), pad * len(more)
                     want = self.turned(x, rows_of(c, at) * -2, rows_of(s, at) * -2, begin, pairs)
                     right(ops, line, want, order[1], pad, X=strided(x, order[0], pad), POS=at, COS=c, SIN=s)
+
+    def test_rotary_into_rows(self):
+        """As keys go to a cache: other rows stay."""
+        for d, rot, begin, pairs in self.TURNS:
+            ops = both("rotary", IN="f32", OUT="f16", D=d, ROT=rot, BEGIN=begin, PAIRS=pairs, strided=1, rows="i32")
+            for line, t, h, pad in (0, 7, 3, 1), (1, 20, 2, 0), (2, 5, 2, 3):
+                x, before, places = integers(2, t, h, d), integers(2, t + 4, h, d, dtype=F16), integers(t, low=0, high=8, dtype=I32)
+                c, s, at = integers(9, rot // 2, seed=2), integers(9, rot // 2, seed=3), np.arange(-2, t + 8, dtype=I32)
+                at, want = np.random.default_rng(t).permutation(at)[:t], before.copy()
+                there = (at >= 0) & (at < t + 4)
+                want[:, at[there]] = self.turned(x, rows_of(c, places), rows_of(s, places), begin, pairs)[:, there]
+                args = {"X": strided(x, "1203", pad), "POS": places, "COS": c, "SIN": s, "I": at}
+                right(ops, line, want, "2013", pad, before=before, **args)
 
     def test_rotary_by_angles(self):
         """That read tensors, by token and by pair"""
