@@ -54,7 +54,7 @@ replace(Work *w, const char *expression, const Word *words, int n)
 void
 chain_start(Chain *c)
 {
-	*c = (Chain){ .value = "x", .type = GGML_TYPE_F32 };
+	*c = (Chain){ .value = "x", .hole = "epilogue", .type = GGML_TYPE_F32 };
 }
 
 /* Adds a tensor that is read at the element's indices, and returns its word in the expression. */
@@ -104,7 +104,8 @@ static bool
 store_rows(Work *w, Chain *c, View *y)
 {
 	c->rows = w->tail->rows;
-	return view_of(y, c->rows) && is_float(y) && view_of(&c->index, c->rows->src[1]) && is_index(&c->index);
+	return view_of(y, c->rows) && is_float(y) && view_of(&c->index, c->rows->src[1]) &&
+	       is_index(&c->index);
 }
 
 bool
@@ -186,5 +187,5 @@ chain_write(Work *w, Launch *l, const Chain *c)
 		declare(w, l, "c%d: f32", i);
 		arg_float(w, l, text(w, "c%d", i), (double)c->number[i]);
 	}
-	set(w, l, "epilogue", "%s", replace(w, c->value, words, c->operands));
+	set(w, l, c->hole, "%s", replace(w, c->value, words, c->operands));
 }

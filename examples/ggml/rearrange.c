@@ -3,6 +3,9 @@
  * are arguments, so that one kernel serves all of them. */
 #include "examples/ggml/work.h"
 
+/* The longest filter of a channel: one term of an expression for each of its numbers. */
+enum { CHANNEL_MOST = 16 };
+
 /* A launch that computes y from tensor a. `numbers`: names of i64 arguments, "l0 l1 ", which follow. */
 static Launch *
 compute(Work *w, const View *a, const View *y, const char *numbers, const char *value)
@@ -276,4 +279,39 @@ conv_3d(Work *w, const struct ggml_tensor *op)
 		return false;
 	y = scratch_view(w, GGML_TYPE_F16, batch * op->ne[2], op->ne[1], op->ne[0], g.kv * ic);
 	return convolve(w, op, &a, y, &g, VOLUME);
+}
+
+/* dst[i, t, s] = sum_k src0[t + k, i, s] src1[k, i]: a causal convolution of each channel i. */
+bool
+ssm_conv(Work *w, const struct ggml_tensor *op)
+{
+	View a, y, f;
+	const char *sum = "";
+	Chain c;
+	Launch *l;
+
+	if (!start(op, 0, &a, &y) || !view_of(&f, op->src[1]) || !is_float(&f) || f.size[3] > CHANNEL_MOST)
+		return false;
+	for (int k = 0; k < f.size[3]; k++)
+		sum = text(w, "%s%sf32(a[p, q, n, m + %d]) * f32(f[n, %d])", sum, k ? " + " : "", k, k);
+	chain_start(&c);
+	c.value = sum;
+	c.hole = "value";
+	if (!chain_tail(w, &c, &y, 0))
+		return false;
+	l = work_launch(w, "compute");
+	set(w, l, "OUT", "%s", type_name(y.type));
+	declare(w, l, "a: %s[PA, QA, MA, NA] strides [ap, aq, am, an]", type_name(a.type));
+	declare(w, l, "f: %s[MF, NF] strides [cm, cn]", type_name(f.type));
+	chain_write(w, l, &c);
+	arg_sizes(w, l, &a, "A");
+	arg_view(w, l, "a", 'a', &a);
+	arg_pointer(w, l, "f", f.data);
+	arg_int(w, l, "MF", f.size[2]);
+	arg_int(w, l, "NF", f.size[3]);
+	arg_int(w, l, "cm", f.stride[2]);
+	arg_int(w, l, "cn", f.stride[3]);
+	arg_sizes(w, l, &y, "");
+	arg_view(w, l, "Y", 'y', &y);
+	return true;
 }

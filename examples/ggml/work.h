@@ -161,6 +161,7 @@ typedef struct Pointwise {
 /* Operations of elements as one expression of x, operands t0, t1, .. and numbers c0, c1, .. */
 typedef struct Chain {
 	const char *value;
+	const char *hole;       /* the setting of a launch that it becomes */
 	enum ggml_type type;    /* of the tensor that would hold the value */
 	View operand[OPERANDS_MOST]; /* of the result's sizes, with strides of 0; others are wrapped */
 	bool wrapped[OPERANDS_MOST];
@@ -174,7 +175,7 @@ typedef struct Chain {
 /* Parts of a tail that only some operations take. */
 enum { TAKES_SECOND = 1, TAKES_ROWS = 2 };
 
-/* The value is x, what the launch computes without a chain. */
+/* The value is x, what the launch computes without a chain. The hole is `epilogue`. */
 void chain_start(Chain *c);
 /* Adds an operation whose x (else whose b) is the value so far. `other` is the other operand's word; NULL: it
  * is a tensor. */
@@ -184,7 +185,7 @@ bool chain_add(Work *w, Chain *c, const Pointwise *e, bool by_x, const char *oth
 bool chain_tail(Work *w, Chain *c, View *y, int takes);
 /* Is an operand wrapped? Then dims cannot be merged. */
 bool chain_wraps(const Chain *c);
-/* Sets the epilogue of a launch whose indices are p, q, m and n, with declarations and arguments. */
+/* Sets the hole of a launch whose indices are p, q, m and n, with declarations and arguments. */
 void chain_write(Work *w, Launch *l, const Chain *c);
 
 /* ---- elementwise.c */
