@@ -1,8 +1,11 @@
 #!/bin/sh
 # examples/ggml against ggml's own CPU backend: ggml's test program compares the cases of cases.tsv (compute capability
-# of the simulated device, operation, parameters) and others that have the same operation and parameters. ggml is built from the source package of llama-cpp-python, which pip fetches once.
-# GGML=DIR: from this source of llama.cpp instead. ALL=1: all operations that the backend accepts, not those of cases.tsv.
+# of the simulated device, operation, parameters) and others that have the same operation and parameters. A driver that
+# fails, at each of its calls, is told of and does no other harm. ggml is built from the source package of
+# llama-cpp-python, which pip fetches once. GGML=DIR: from this source of llama.cpp instead. ALL=1: all operations that
+# the backend accepts, not those of cases.tsv.
 . test/script.sh
+. test/gpu/fake.sh
 [ -z "$SAN" ] || { echo "ggml is built without sanitizers"; exit 77; }
 package=llama-cpp-python==0.3.36
 for tool in cmake make g++; do
@@ -51,4 +54,33 @@ compare() {
 }
 compare 80
 compare 90
+
+# A GPU, by the simulated driver. ggml's test program itself aborts if it gets no backend.
+make_driver "$dir" || exit 1
+gpu() {
+	env "$@" LD_LIBRARY_PATH="$dir" GGML_BACKEND_PATH="$(pwd)/$B/libggml-hexc.so" XDG_CACHE_HOME="$dir/cache" timeout 60 \
+		"$built/bin/test-backend-ops" test -b HEXC0 -o ADD_ADD -p 'type=f16,type_addend=f32,.*broadcast=0' \
+		>"$dir/out" 2>&1
+	rc=$?
+}
+gpu A=1
+[ $rc = 0 ] && grep -q '1/1 tests passed' "$dir/out" || fail "the driver: $rc: $(tail -n 3 "$dir/out")"
+gpu FAKE_CUDA_FAULT=rows
+[ $rc = 1 ] && grep -q 'HEXC0: synchronize: .*ILLEGAL_ADDRESS' "$dir/out" || fail "a fault: $rc: $(tail -n 3 "$dir/out")"
+told=0
+for n in $(seq 1 60); do
+	gpu FAKE_CUDA_FAIL_AT="$n"
+	case $rc in
+	0 | 1) ;;
+	134) grep -q 'HEXC0: stream: ' "$dir/out" ;;
+	*) false ;;
+	esac || fail "call $n fails: $rc: $(tail -n 3 "$dir/out")"
+	if grep -q 'HEXC0: [a-zA-Z]*: .*(unknown, 999)' "$dir/out"; then
+		told=$((told + 1))
+	else
+		[ $rc = 0 ] && grep -q '1/1 tests passed' "$dir/out" || fail "call $n fails, and nothing is told: $rc"
+	fi
+done
+echo "failing calls: $told told"
+[ $told -ge 40 ] || fail "only $told calls failed"
 exit $bad
