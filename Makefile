@@ -408,6 +408,7 @@ install: all $B/man3/made $B/man7/made $B/install/libhexc.a $B/install/libhexc_s
 		install -m 755 $B/lib$$l.so.$(MAJOR) "$(DESTDIR)$(LIBDIR)/lib$$l.so.$(VERSION)" && \
 		ln -sf lib$$l.so.$(VERSION) "$(DESTDIR)$(LIBDIR)/lib$$l.so.$(MAJOR)" && \
 		ln -sf lib$$l.so.$(MAJOR) "$(DESTDIR)$(LIBDIR)/lib$$l.so" || exit 1; done
+	[ ! -e $B/libggml-hexc.so ] || install -m 755 $B/libggml-hexc.so "$(DESTDIR)$(LIBDIR)/libggml-hexc.so"
 	$(call pc,hexc,tile programs to PTX,$(strip $(LLVM_LIBS)) -lm -ldl -pthread)
 	$(call pc,hexc_sim,PTX on the host: executed$(comma) checked and counted,-lm -pthread)
 	$(call pc,hexc_rt,compiled kernels of hexc: loaded$(comma) checked$(comma) launched,-lm -ldl -pthread)
@@ -420,7 +421,7 @@ uninstall: $B/man3/made $B/man7/made
 		share/man/man1/hexc.1 $(addprefix share/man/man5/,$(notdir $(MAN5))) \
 		share/bash-completion/completions/hexc share/vim/vimfiles/syntax/hexc.vim share/vim/vimfiles/ftdetect/hexc.vim \
 		$(patsubst scripts/editors/%,share/hexc/vscode/%,$(wildcard scripts/editors/*.json))
-	cd "$(DESTDIR)$(LIBDIR)" && for l in hexc hexc_sim hexc_rt; do \
+	cd "$(DESTDIR)$(LIBDIR)" && rm -f libggml-hexc.so && for l in hexc hexc_sim hexc_rt; do \
 		rm -f lib$$l.a lib$$l.so lib$$l.so.$(MAJOR) lib$$l.so.$(VERSION) pkgconfig/$$l.pc; done
 
 fmt:

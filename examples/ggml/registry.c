@@ -83,6 +83,8 @@ add_gpus(void)
 		all.devices--;
 	if (!all.devices)
 		GGML_LOG_INFO("HEXC: no device: %s\n", why);
+	else if (all.devices < DEVICES_MOST)
+		GGML_LOG_DEBUG("HEXC: devices %d, not more: %s\n", all.devices, why);
 }
 
 static void
