@@ -399,6 +399,7 @@ TEST(planes_that_do_not_fit)
 	v = *t;
 	v.plane[HEXC_PLANE_TABLE].cols = 15;
 	not_whole(&v, "the table is 1 x 15");
+	hexc_weight_free(t);
 	REFUSED(hexc_weight_quantize(&t, "Q4_0", x, 0, 64, 0, NULL, why, sizeof why), HEXC_E_INVALID,
 	        why, "0 x 64");
 	REFUSED(hexc_weight_quantize(&t, "GPTQ-4", x, 64, 63, 63, NULL, why, sizeof why),
