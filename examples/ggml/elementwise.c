@@ -4,9 +4,9 @@
 #include "examples/ggml/work.h"
 #include <string.h>
 
-/* Writes the launch of e, and of what the tail makes of it. */
+/* Writes the launch of e; with_tail: and of what the tail makes of it, e being all that w->op computes. */
 static bool
-launch(Work *w, const Pointwise *e)
+write_launch(Work *w, const Pointwise *e, bool with_tail)
 {
 	View x = e->x, y = e->y, *all[2 + OPERANDS_MOST] = { &x, &y };
 	Chain c;
@@ -15,7 +15,7 @@ launch(Work *w, const Pointwise *e)
 	if (!type_name(x.type) || !type_name(y.type))
 		return false;
 	chain_start(&c);
-	if (!chain_add(w, &c, e, true, NULL) || !chain_tail(w, &c, &y, 0))
+	if (!chain_add(w, &c, e, true, NULL) || (with_tail && !chain_tail(w, &c, &y, 0)))
 		return false;
 	for (int i = 0; i < c.operands; i++)
 		all[2 + i] = &c.operand[i];
@@ -29,6 +29,12 @@ launch(Work *w, const Pointwise *e)
 	arg_view(w, l, "Y", 'y', &y);
 	chain_write(w, l, &c);
 	return true;
+}
+
+static bool
+launch(Work *w, const Pointwise *e)
+{
+	return write_launch(w, e, false);
 }
 
 /* x is src[0] and y the result, of floats and of equal sizes. */
@@ -268,7 +274,7 @@ pointwise(Work *w, const struct ggml_tensor *op)
 {
 	Pointwise e;
 
-	return pointwise_of(&e, op) && launch(w, &e);
+	return pointwise_of(&e, op) && write_launch(w, &e, true);
 }
 
 /* dst[n, e, t] = src0[n, e, t] + src1[n, ids[e, t]]. */

@@ -208,7 +208,8 @@ fuse(const struct ggml_cgraph *g, int i, Chosen *c)
 		c->safe[n] = is_safe(g, i, c, n + 1, j);
 	}
 	rows = find_rows(g, at);
-	if (rows >= 0 && is_safe(g, i, c, c->tail.nodes, rows)) {
+	if (rows >= 0 && is_there(g, i, rows, g->nodes[rows]->src[1]) &&
+	    is_safe(g, i, c, c->tail.nodes, rows)) {
 		c->tail.rows = g->nodes[rows];
 		c->rows = rows;
 		return true;
