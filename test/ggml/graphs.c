@@ -1,0 +1,143 @@
+/* graphs.c - small graphs that ggml's test program does not have, whole on HEXC0 and on the CPU: operations of
+ * several launches with an operation of elements behind them, rows whose indices are computed, values with two
+ * readers. */
+#include <ggml.h>
+#include <ggml-alloc.h>
+#include <ggml-backend.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 40, M = 6, SIZE = N * M };
+
+typedef struct ggml_tensor Tensor;
+typedef struct ggml_context Context;
+
+static Tensor *
+matrix(Context *c, int64_t n, int64_t m)
+{
+	return ggml_new_tensor_2d(c, GGML_TYPE_F32, n, m);
+}
+
+static Tensor *
+concat_of(Context *c, Tensor *a, Tensor *b)
+{
+	return ggml_silu(c, ggml_concat(c, a, b, 0));
+}
+
+static Tensor *
+outer_of(Context *c, Tensor *a, Tensor *b)
+{
+	return ggml_scale(c, ggml_out_prod(c, a, b), 2);
+}
+
+static Tensor *
+copied(Context *c, Tensor *a, Tensor *b)
+{
+	return ggml_add(c, ggml_cont_2d(c, ggml_transpose(c, a), N, M), b);
+}
+
+static Tensor *
+summed(Context *c, Tensor *a, Tensor *b)
+{
+	Tensor *part = ggml_view_2d(c, b, 8, 2, b->nb[1], 0);
+
+	return ggml_neg(c, ggml_acc(c, a, part, a->nb[1], a->nb[2], a->nb[3], 16));
+}
+
+static Tensor *
+repeated(Context *c, Tensor *a, Tensor *b)
+{
+	return ggml_mul(c, ggml_repeat(c, ggml_view_2d(c, a, N, 2, a->nb[1], 0), b), b);
+}
+
+static Tensor *
+two_readers(Context *c, Tensor *a, Tensor *b)
+{
+	Tensor *x = ggml_add(c, a, b);
+
+	return ggml_mul(c, ggml_silu(c, x), x);
+}
+
+static Tensor *
+gated(Context *c, Tensor *a, Tensor *b)
+{
+	return ggml_swiglu_split(c, ggml_mul_mat(c, a, b), ggml_mul_mat(c, ggml_scale(c, a, 0.5f), b));
+}
+/* The indices are made behind the product that is stored by them. */
+static Tensor *
+rows(Context *c, Tensor *a, Tensor *b)
+{
+	Tensor *product = ggml_mul_mat(c, a, b);
+	Tensor *at = ggml_argsort(c, ggml_view_1d(c, b, M, 0), GGML_SORT_ORDER_ASC);
+
+	return ggml_set_rows(c, ggml_cont(c, ggml_view_2d(c, a, M, M, a->nb[1], 0)), product, at);
+}
+
+static const struct {
+	const char *name;
+	Tensor *(*make)(Context *, Tensor *, Tensor *);
+} graph[] = {
+	{ "concat", concat_of }, { "outer product", outer_of }, { "copy", copied }, { "acc", summed },
+	{ "repeat", repeated }, { "two readers", two_readers }, { "gated", gated }, { "rows", rows },
+};
+
+static void
+run(ggml_backend_t backend, int which, float *out, int64_t *n)
+{
+	struct ggml_init_params params = { 1 << 20, NULL, true };
+	Context *c = ggml_init(params);
+	Tensor *a = matrix(c, N, M), *b = matrix(c, N, M), *y = graph[which].make(c, a, b);
+	struct ggml_cgraph *g = ggml_new_graph(c);
+	ggml_backend_buffer_t buffer;
+	float x[SIZE];
+
+	ggml_build_forward_expand(g, y);
+	buffer = ggml_backend_alloc_ctx_tensors(c, backend);
+	for (int k = 0; k < 2; k++) {
+		for (int i = 0; i < SIZE; i++)
+			x[i] = (float)((i * 37 + k * 11) % 101) / 50 - 1;
+		ggml_backend_tensor_set(k ? b : a, x, 0, sizeof x);
+	}
+	if (ggml_backend_graph_compute(backend, g) != GGML_STATUS_SUCCESS)
+		printf("%s: not computed\n", graph[which].name);
+	ggml_backend_synchronize(backend);
+	*n = ggml_nelements(y);
+	ggml_backend_tensor_get(y, out, 0, (size_t)*n * sizeof *out);
+	ggml_backend_buffer_free(buffer);
+	ggml_free(c);
+}
+
+int
+main(void)
+{
+	static float have[4096], want[4096];
+	ggml_backend_t cpu, hexc;
+	int bad = 0;
+
+	ggml_backend_load_all();
+	cpu = ggml_backend_init_by_name("CPU", NULL);
+	hexc = ggml_backend_init_by_name("HEXC0", NULL);
+	if (!cpu || !hexc)
+		return 2;
+	for (int i = 0; i < (int)(sizeof graph / sizeof graph[0]); i++) {
+		double error = 0, all = 0;
+		int64_t n;
+
+		run(cpu, i, want, &n);
+		run(hexc, i, have, &n);
+		for (int64_t k = 0; k < n; k++) {
+			error += ((double)have[k] - (double)want[k]) * ((double)have[k] - (double)want[k]);
+			all += (double)want[k] * (double)want[k];
+		}
+		/* factors rounded to f16: the limit of ggml's test program for products */
+		if (!(error <= 5e-4 * all)) {
+			printf("%s: NMSE %g\n", graph[i].name, error / all);
+			bad = 1;
+		}
+	}
+	ggml_backend_free(hexc);
+	ggml_backend_free(cpu);
+	return bad;
+}
