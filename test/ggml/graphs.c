@@ -1,6 +1,6 @@
-/* graphs.c - small graphs that ggml's test program does not have, whole on HEXC0 and on the CPU: operations of
- * several launches with an operation of elements behind them, rows whose indices are computed, values with two
- * readers. */
+/* graphs.c - small graphs that ggml's test program does not have, whole on HEXC0 and on the CPU: operations
+ * of several launches with an operation of elements behind them, rows whose indices are computed, values with
+ * two readers. */
 #include <ggml.h>
 #include <ggml-alloc.h>
 #include <ggml-backend.h>
