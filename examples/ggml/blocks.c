@@ -1,18 +1,16 @@
 /* blocks.c - tensors in ggml's block types: hexc's formats of GGUF (hexc_format_expr) say what their bytes
- * mean. They are decoded before a product, to f16 in scratch memory, or row by row. */
+ * mean. They are decoded before a product, to f16 in scratch memory, or row by row, and written by `encode`. */
 #include "examples/ggml/work.h"
 #include "lib/hexc_weights.h"
 
 enum { EXPRESSION = 6000 };
 
 bool
-view_of_blocks(View *v, const struct ggml_tensor *t)
+view_of_bytes(View *v, const struct ggml_tensor *t)
 {
-	char expression[EXPRESSION];
 	int64_t size = (int64_t)ggml_type_size(t->type);
 
-	if (ggml_blck_size(t->type) == 1 || t->nb[0] != (size_t)size ||
-	    hexc_format_expr(block_format(t->type), "w[", "n", expression, sizeof expression))
+	if (ggml_blck_size(t->type) == 1 || t->nb[0] != (size_t)size)
 		return false;
 	*v = (View){ .type = t->type, .data = t->data };
 	for (int i = 0; i < RANK - 1; i++) {
@@ -22,6 +20,14 @@ view_of_blocks(View *v, const struct ggml_tensor *t)
 	v->size[RANK - 1] = t->ne[0] / ggml_blck_size(t->type) * size;
 	v->stride[RANK - 1] = 1;
 	return true;
+}
+
+bool
+view_of_blocks(View *v, const struct ggml_tensor *t)
+{
+	char expression[EXPRESSION];
+
+	return view_of_bytes(v, t) && !hexc_format_expr(block_format(t->type), "w[", "n", expression, sizeof expression);
 }
 
 const char *
@@ -97,4 +103,59 @@ decode_rows(Work *w, const View *blocks, const View *index, const View *y)
 	arg_pointer(w, l, "ids", index->data);
 	for (int i = 0; i < 3; i++)
 		arg_int(w, l, text(w, "i%c", "pqm"[i]), index->stride[i + 1]);
+}
+
+/* ---- writing --------------------------------------------------------------------------------------- */
+
+/* A block type as `encode` writes it. */
+typedef struct Encoding {
+	enum ggml_type type;
+	int bits, offset, table;
+} Encoding;
+
+static const Encoding *
+encoding_of(enum ggml_type type)
+{
+	static const Encoding all[] = {
+		{ GGML_TYPE_Q4_0, 4, 0, 0 }, { GGML_TYPE_Q4_1, 4, 1, 0 }, { GGML_TYPE_Q5_0, 5, 0, 0 },
+		{ GGML_TYPE_Q5_1, 5, 1, 0 }, { GGML_TYPE_Q8_0, 8, 0, 0 }, { GGML_TYPE_IQ4_NL, 4, 0, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+		if (all[i].type == type)
+			return &all[i];
+	return NULL;
+}
+
+bool
+encode_rows(Work *w, const View *x, const View *index, const struct ggml_tensor *to)
+{
+	const Encoding *e = encoding_of(to->type);
+	View y;
+	Launch *l;
+
+	/* of bf16, many numbers are halfway between two codes, where ggml's own backends differ */
+	if (!e || (x->type != GGML_TYPE_F32 && x->type != GGML_TYPE_F16) || !view_of_bytes(&y, to))
+		return false;
+	l = work_launch(w, "encode");
+	set(w, l, "IN", "%s", type_name(x->type));
+	set(w, l, "BITS", "%d", e->bits);
+	set(w, l, "OFFSET", "%d", e->offset);
+	set(w, l, "TABLE", "%d", e->table);
+	if (index) {
+		set(w, l, "rows", "%s", type_name(index->type));
+		arg_index(w, l, index);
+		arg_int(w, l, "PI", index->size[1]);
+		arg_int(w, l, "QI", index->size[2]);
+	}
+	arg_int(w, l, "P", x->size[0]);
+	arg_int(w, l, "Q", x->size[1]);
+	arg_int(w, l, "M", x->size[2]);
+	arg_int(w, l, "V", y.size[2]);
+	arg_int(w, l, "NB", x->size[3] / ggml_blck_size(to->type));
+	arg_rows(w, l, "X", "xpqm", x);
+	arg_int(w, l, "xg", x->stride[3] * ggml_blck_size(to->type));
+	arg_int(w, l, "xn", x->stride[3]);
+	arg_rows(w, l, "Y", "ypqm", &y);
+	return true;
 }

@@ -32,6 +32,7 @@ struct Calls {
 	Device *d;
 	Call *bucket[BUCKETS];
 	Room scratch, workspace;
+	uint64_t epoch;         /* counts how often one of them moved */
 };
 
 static bool
@@ -190,12 +191,14 @@ set_args(hexc_family_call *call, const Launch *l, char *scratch, char *why, size
 
 /* Makes the room at least `size` bytes, which work on `stream` may use. */
 static bool
-room_grow(Device *d, Room *room, uint64_t size, void *stream, char *why, size_t n)
+room_grow(Calls *c, Room *room, uint64_t size, void *stream, char *why, size_t n)
 {
+	Device *d = c->d;
 	bool ok;
 
 	if (size <= room->size)
 		return true;
+	c->epoch++;
 	ok = stream_wait(d, stream, why, n);
 	pthread_mutex_lock(&d->lock);
 	if (ok) {
@@ -222,7 +225,7 @@ launch(Calls *c, const Launch *l, void *scratch, void *stream, char *why, size_t
 	if (hexc_family_call_line(call, NULL, &bytes))
 		return say(why, n, l->op, hexc_family_call_why(call));
 	if (bytes) {
-		if (!room_grow(c->d, &c->workspace, bytes, stream, why, n))
+		if (!room_grow(c, &c->workspace, bytes, stream, why, n))
 			return false;
 		hexc_family_call_workspace(call, c->workspace.data, c->workspace.size);
 	}
@@ -234,11 +237,17 @@ launch(Calls *c, const Launch *l, void *scratch, void *stream, char *why, size_t
 bool
 calls_run(Calls *c, const Work *w, void *stream, char *why, size_t n)
 {
-	bool ok = room_grow(c->d, &c->scratch, (uint64_t)w->scratch, stream, why, n);
+	bool ok = room_grow(c, &c->scratch, (uint64_t)w->scratch, stream, why, n);
 
 	for (int i = 0; ok && i < w->launches; i++)
 		ok = launch(c, &w->launch[i], c->scratch.data, stream, why, n);
 	return ok;
+}
+
+uint64_t
+calls_epoch(const Calls *c)
+{
+	return c->epoch;
 }
 
 Calls *

@@ -48,10 +48,12 @@ start(Pointwise *e, const struct ggml_tensor *op)
 
 /* ---- copies -------------------------------------------------------------------------------------- */
 
-/* Gives a tensor whose elements are adjacent the dims of another one with as many elements. */
+/* Gives a tensor without gaps the dims of another one with as many elements, if it has others. */
 static void
-reshape(View *v, const View *like)
+reshape_to(View *v, const View *like)
 {
+	if (view_same_size(v, like))
+		return;
 	memcpy(v->size, like->size, sizeof v->size);
 	view_pack(v);
 }
@@ -64,42 +66,56 @@ copy_view(Work *w, const View *x, const View *y)
 	launch(w, &e);
 }
 
-/* Between tensors in blocks of one type, as bytes, or from blocks to floats. */
+/* Copies x to y in the order of elements. Their sizes may differ; then one that has no gaps is seen with the sizes of
+ * the other, if need be in scratch memory. */
+static bool
+copy_in_order(Work *w, const struct ggml_tensor *from, View x, const struct ggml_tensor *to, View y)
+{
+	if (view_same_size(&x, &y) || ggml_is_contiguous(to)) {
+		reshape_to(&y, &x);
+	} else if (ggml_is_contiguous(from)) {
+		reshape_to(&x, &y);
+	} else {
+		View between = scratch_view(w, x.type, x.size[0], x.size[1], x.size[2], x.size[3]);
+
+		copy_view(w, &x, &between);
+		x = between;
+		reshape_to(&x, &y);
+	}
+	return launch(w, &(Pointwise){ .x = x, .y = y });
+}
+
+/* From blocks: as bytes to blocks of the same type, or to floats. */
 static bool
 copy_blocks(Work *w, const struct ggml_tensor *op)
 {
-	Pointwise e = { 0 };
+	View x, y;
 
-	if (!view_of_blocks(&e.x, op->src[0]) || !ggml_are_same_shape(op, op->src[0]))
-		return false;
-	if (view_of(&e.y, op) && is_float(&e.y)) {
-		decode_to(w, &e.x, &e.y);
-		return true;
+	if (op->type == op->src[0]->type) {
+		if (!view_of_bytes(&x, op->src[0]) || !view_of_bytes(&y, op))
+			return false;
+		x.type = y.type = GGML_TYPE_I8;
+		return copy_in_order(w, op->src[0], x, op, y);
 	}
-	if (op->type != op->src[0]->type || !view_of_blocks(&e.y, op))
+	if (!view_of_blocks(&x, op->src[0]) || !ggml_are_same_shape(op, op->src[0]) || !view_of(&y, op) ||
+	    !is_float(&y))
 		return false;
-	e.x.type = e.y.type = GGML_TYPE_I8;
-	return launch(w, &e);
+	decode_to(w, &x, &y);
+	return true;
 }
 
 bool
 copy_tensor(Work *w, const struct ggml_tensor *op)
 {
-	Pointwise e = { 0 };
+	View x, y;
 
 	if (ggml_is_quantized(op->src[0]->type))
 		return copy_blocks(w, op);
-	if (!view_of(&e.x, op->src[0]) || !view_of(&e.y, op))
+	if (!view_of(&x, op->src[0]))
 		return false;
-	if (!view_same_size(&e.x, &e.y)) {
-		if (ggml_is_contiguous(op))
-			reshape(&e.y, &e.x);
-		else if (ggml_is_contiguous(op->src[0]))
-			reshape(&e.x, &e.y);
-		else
-			return false;
-	}
-	return launch(w, &e);
+	if (ggml_is_quantized(op->type))
+		return ggml_are_same_shape(op, op->src[0]) && encode_rows(w, &x, NULL, op);
+	return view_of(&y, op) && copy_in_order(w, op->src[0], x, op, y);
 }
 
 /* x[0] of one element, and all of b. */
@@ -313,7 +329,7 @@ elements_or_bytes(View *v, const struct ggml_tensor *t)
 {
 	if (view_of(v, t))
 		return true;
-	if (!view_of_blocks(v, t))
+	if (!view_of_bytes(v, t))
 		return false;
 	v->type = GGML_TYPE_I8;
 	return true;

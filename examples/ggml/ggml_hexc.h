@@ -8,6 +8,7 @@
  *	device.c     a device: its properties, which operations it computes
  *	buffer.c     device memory that holds tensors
  *	stream.c     a ggml_backend: a stream on which graphs run
+ *	replay.c     graphs that come again, as CUDA graphs
  *	compiled.c   the compiled operators of a device, and their calls on a stream
  *	work.c       writes lists of launches
  *	chain.c      operations of elements behind another one, as the epilogue of its launch
@@ -70,6 +71,8 @@ typedef struct Calls Calls;
 /* Runs the launches of w on a CUstream. Scratch memory and workspaces grow on demand; the stream is waited
  * for before they move. Returns false with one sentence in why[0..n). */
 bool calls_run(Calls *c, const Work *w, void *stream, char *why, size_t n);
+/* A number that changes when scratch memory or workspaces move. */
+uint64_t calls_epoch(const Calls *c);
 /* The number of operators, each with a combination of settings, that the device has compiled or found in the
  * cache. */
 int64_t compiled_count(Device *d);

@@ -1,4 +1,4 @@
-/* rows.c - GET_ROWS and SET_ROWS of tensors that are not quantized. */
+/* rows.c - GET_ROWS and SET_ROWS. */
 #include "examples/ggml/work.h"
 
 void
@@ -53,11 +53,14 @@ set_rows(Work *w, const struct ggml_tensor *op)
 	View x, index, y;
 	Launch *l;
 
-	if (!view_of(&x, op->src[0]) || !view_of(&index, op->src[1]) || !view_of(&y, op) ||
-	    !is_index(&index) || !is_row(&x) || !is_row(&y) || !is_float(&x) || !is_float(&y))
+	if (!view_of(&x, op->src[0]) || !view_of(&index, op->src[1]) || !is_index(&index) || !is_float(&x))
 		return false;
 	if (!view_count(&x))
 		return true;
+	if (ggml_is_quantized(op->type))
+		return encode_rows(w, &x, &index, op);
+	if (!view_of(&y, op) || !is_row(&x) || !is_row(&y) || !is_float(&y))
+		return false;
 	l = work_launch(w, "set_rows");
 	set(w, l, "IN", "%s", type_name(x.type));
 	set(w, l, "OUT", "%s", type_name(y.type));

@@ -1,12 +1,14 @@
 /* stream.c - a ggml_backend: a stream of a device, on which it runs graphs. */
 #include "examples/ggml/ggml_hexc.h"
 #include "examples/ggml/fuse.h"
+#include "examples/ggml/replay.h"
 #include <ggml-impl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What GGML_HEXC_STATS=1 writes to the log when the stream ends. */
+/* What GGML_HEXC_STATS=1 writes to the log when the stream ends: graphs, and the nodes and launches of those that
+ * were not replayed. */
 typedef struct Stats {
 	int64_t graphs, nodes, launches;
 } Stats;
@@ -15,6 +17,7 @@ typedef struct Stream {
 	Device *d;
 	void *stream;           /* CUstream */
 	Calls *calls;
+	Replays *replays;       /* NULL with GGML_HEXC_GRAPHS=0 */
 	Stats stats;
 } Stream;
 
@@ -49,25 +52,37 @@ static void
 log_stats(const Stream *s)
 {
 	const char *wanted = getenv("GGML_HEXC_STATS");
+	ReplayStats r = { 0 };
 
 	if (!wanted || strcmp(wanted, "1"))
 		return;
-	GGML_LOG_INFO("%s: graphs %lld, nodes %lld, launches %lld, operators %lld\n", s->d->name,
-	              (long long)s->stats.graphs, (long long)s->stats.nodes, (long long)s->stats.launches,
-	              (long long)compiled_count(s->d));
+	if (s->replays)
+		r = replay_stats(s->replays);
+	GGML_LOG_INFO("%s: graphs %lld, nodes %lld, launches %lld, operators %lld, captured %lld, replayed %lld\n",
+	              s->d->name, (long long)s->stats.graphs, (long long)s->stats.nodes,
+	              (long long)s->stats.launches, (long long)compiled_count(s->d), (long long)r.captured,
+	              (long long)r.replayed);
+}
+
+/* s may be half made, or NULL. */
+static void
+free_stream(Stream *s)
+{
+	if (s && s->d) {
+		replays_free(s->replays);
+		calls_free(s->calls);
+		pthread_mutex_lock(&s->d->lock);
+		hexc_stream_free(s->d->gpu, s->stream);
+		pthread_mutex_unlock(&s->d->lock);
+	}
+	free(s);
 }
 
 static void
 stream_free(ggml_backend_t backend)
 {
-	Stream *s = of(backend);
-
-	log_stats(s);
-	calls_free(s->calls);
-	pthread_mutex_lock(&s->d->lock);
-	hexc_stream_free(s->d->gpu, s->stream);
-	pthread_mutex_unlock(&s->d->lock);
-	free(s);
+	log_stats(of(backend));
+	free_stream(of(backend));
 	free(backend);
 }
 
@@ -101,26 +116,38 @@ run_node(Stream *s, struct ggml_cgraph *g, int i, bool *done, char *why, size_t 
 	return calls_run(s->calls, &w, s->stream, why, n);
 }
 
+/* Launches all nodes. The sentence in why starts with the operation that failed. */
+static bool
+launch_graph(void *user, struct ggml_cgraph *g, char *why, size_t n)
+{
+	Stream *s = user;
+	int nodes = ggml_graph_n_nodes(g);
+	bool *done = calloc((size_t)nodes + 1, sizeof *done), ok = done;
+	char reason[WHY_MOST];
+
+	if (!done)
+		snprintf(why, n, "out of memory");
+	for (int i = 0; ok && i < nodes; i++) {
+		if (done[i] || is_idle(ggml_graph_node(g, i)))
+			continue;
+		ok = run_node(s, g, i, done, reason, sizeof reason);
+		if (!ok)
+			snprintf(why, n, "%s: %s", ggml_op_desc(ggml_graph_node(g, i)), reason);
+	}
+	free(done);
+	return ok;
+}
+
 static enum ggml_status
 stream_compute(ggml_backend_t backend, struct ggml_cgraph *graph)
 {
 	Stream *s = of(backend);
-	int nodes = ggml_graph_n_nodes(graph);
-	bool *done = calloc((size_t)nodes + 1, sizeof *done), ok = done;
-	char why[WHY_MOST] = "out of memory";
+	char why[WHY_MOST + 100];
+	bool ok = s->replays ? replay(s->replays, graph, calls_epoch(s->calls), launch_graph, s, why, sizeof why)
+	                     : launch_graph(s, graph, why, sizeof why);
 
-	if (!done)
+	if (!ok)
 		device_log(s->d, "graph", why);
-	for (int i = 0; ok && i < nodes; i++) {
-		const struct ggml_tensor *t = ggml_graph_node(graph, i);
-
-		if (done[i] || is_idle(t))
-			continue;
-		ok = run_node(s, graph, i, done, why, sizeof why);
-		if (!ok)
-			device_log(s->d, ggml_op_desc(t), why);
-	}
-	free(done);
 	s->stats.graphs++;
 	return ok ? GGML_STATUS_SUCCESS : GGML_STATUS_FAILED;
 }
@@ -140,28 +167,39 @@ guid(void)
 	return &id;
 }
 
+/* Creates the CUstream and what belongs to it. */
+static bool
+open_stream(Stream *s, Device *d, char *why, size_t n)
+{
+	const char *graphs = getenv("GGML_HEXC_GRAPHS");
+	bool ok;
+
+	s->d = d;
+	pthread_mutex_lock(&d->lock);
+	ok = !hexc_stream_new(&s->stream, d->gpu);
+	if (!ok)
+		snprintf(why, n, "%s", hexc_gpu_why(d->gpu));
+	pthread_mutex_unlock(&d->lock);
+	if (!ok)
+		return false;
+	s->calls = calls_new(d);
+	if (!graphs || strcmp(graphs, "0"))
+		s->replays = replays_new(d, s->stream);
+	return s->calls;
+}
+
 ggml_backend_t
 stream_new(Device *d)
 {
 	ggml_backend_t backend = calloc(1, sizeof *backend);
 	Stream *s = calloc(1, sizeof *s);
 	char why[WHY_MOST] = "out of memory";
-	bool ok = backend && s && device_open(d, why, sizeof why);
+	bool ok = backend && s && device_open(d, why, sizeof why) && open_stream(s, d, why, sizeof why);
 
-	if (ok) {
-		pthread_mutex_lock(&d->lock);
-		ok = !hexc_stream_new(&s->stream, d->gpu);
-		if (!ok)
-			snprintf(why, sizeof why, "%s", hexc_gpu_why(d->gpu));
-		pthread_mutex_unlock(&d->lock);
-		s->d = d;
-		s->calls = ok ? calls_new(d) : NULL;
-		ok = ok && s->calls;
-	}
 	if (!ok) {
 		device_log(d, "stream", why);
 		free(backend);
-		free(s);
+		free_stream(s);
 		return NULL;
 	}
 	*backend = (struct ggml_backend){ guid(), stream_interface, &d->base, s };

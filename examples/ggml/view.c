@@ -147,7 +147,7 @@ void
 views_merge(View *const *v, int n, int dims)
 {
 	for (int i = dims - 2; i >= 0; i--)
-		for (int left = i; left >= 0 && v[0]->size[i] > 1 && all_adjacent(v, n, i); left--)
+		for (int left = i; left >= 0 && all_adjacent(v, n, i); left--)
 			for (int j = 0; j < n; j++)
 				merge(v[j], i);
 }

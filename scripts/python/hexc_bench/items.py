@@ -258,6 +258,12 @@ def _stores(v: int, p: int, q: int, m: int, n: int) -> Sizes:
             **_slices("x", q, m, n), **_slices("y", q, v, n)}
 
 
+def _encoded(p: int, q: int, m: int, blocks: int, gap: int = 0) -> Sizes:
+    """Q5_1: blocks of 24 bytes."""
+    return {"V": m, "P": p, "Q": q, "M": m, "NB": blocks, "xg": 32, "xn": 1, **_slices("x", q, m, 32 * blocks + gap),
+            **_slices("y", q, m, 24 * blocks + gap)}
+
+
 OPS: dict[str, Op] = {
     "argsort": Op({"xm": 4100, "im": 64}, {"M": 9, "K": 5}, {"M": 4096, "K": 8},
                   (*_wide(64, 256, 1024, 4096), {"N": 1024}, {"N": 4096}), {"DESC": 1}),
@@ -293,6 +299,9 @@ OPS: dict[str, Op] = {
     "embedding": Op({}, {"V": 50}, {"V": 128256},
                     (({"M": 9, "N": 264}, {"M": 64, "N": 4096}), ({"M": 72, "N": 64}, {"M": 4096, "N": 64}), ({"M": 72, "N": 264}, {"M": 4096, "N": 4096}),
                      ({"M": 72, "N": 265}, {"M": 4096, "N": 4095})), {}, {"I": "int 0 V-1"}),
+    "encode": Op({}, {}, {}, ((_encoded(2, 3, 9, 4), _encoded(1, 8, 4096, 4)), (_encoded(2, 3, 9, 33), _encoded(1, 1, 4096, 128)),
+                              (_encoded(2, 3, 9, 4, 1), _encoded(1, 8, 4096, 4, 1)), (_encoded(2, 3, 9, 33, 1), _encoded(1, 1, 4096, 128, 1))),
+                 {"BITS": 5, "OFFSET": 1}),
     "gemm": Op({}, {"N": 136}, {"N": 4096, "K": 4096},
                (({"M": 16, "K": 1024}, {"M": 16, "K": 14336}), ({"M": 16, "K": 200}, {"M": 16, "K": 1016}), ({"M": 40, "K": 200}, {"M": 64}), ({"M": 72, "K": 200}, {"M": 256}),
                 ({"M": 264, "N": 1032, "K": 72}, {"M": 2048}), ({"M": 72, "K": 75}, {"M": 512, "K": 4095}))),
