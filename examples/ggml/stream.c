@@ -143,9 +143,13 @@ stream_compute(ggml_backend_t backend, struct ggml_cgraph *graph)
 {
 	Stream *s = of(backend);
 	char why[WHY_MOST + 100];
-	bool ok = s->replays ? replay(s->replays, graph, calls_epoch(s->calls), launch_graph, s, why, sizeof why)
-	                     : launch_graph(s, graph, why, sizeof why);
+	uint64_t epoch = calls_epoch(s->calls);
+	bool ok;
 
+	if (s->replays)
+		ok = replay(s->replays, graph, epoch, launch_graph, s, why, sizeof why);
+	else
+		ok = launch_graph(s, graph, why, sizeof why);
 	if (!ok)
 		device_log(s->d, "graph", why);
 	s->stats.graphs++;

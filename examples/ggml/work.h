@@ -135,8 +135,8 @@ float param(const struct ggml_tensor *op, int i);
 
 /* The name of a block type as hexc's format; "" if hexc has none. */
 const char *block_format(enum ggml_type type);
-/* Sets *v to the bytes of a tensor in blocks: dim 3 counts bytes. Returns false if it is none, or its blocks are
- * not adjacent. */
+/* Sets *v to the bytes of a tensor in blocks: dim 3 counts bytes. Returns false if it is none, or its blocks
+ * are not adjacent. */
 bool view_of_bytes(View *v, const struct ggml_tensor *t);
 /* The same, but false also for blocks that hexc has no format for. */
 bool view_of_blocks(View *v, const struct ggml_tensor *t);
@@ -149,8 +149,8 @@ void decode_to(Work *w, const View *blocks, const View *y);
 /* Adds a launch that decodes the rows that index[p, q, m] names to y. */
 void decode_rows(Work *w, const View *blocks, const View *index, const View *y);
 
-/* Adds a launch that writes rows of x as blocks to those rows of `to` that index[p, q, m] names; NULL: to row m.
- * Returns false if no operator writes such blocks. */
+/* Adds a launch that writes rows of x as blocks to those rows of `to` that index[p, q, m] names; NULL: to row
+ * m. Returns false if no operator writes such blocks. */
 bool encode_rows(Work *w, const View *x, const View *index, const struct ggml_tensor *to);
 
 /* ---- chain.c */

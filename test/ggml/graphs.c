@@ -1,7 +1,7 @@
 /* graphs.c - small graphs that ggml's test program does not have, whole on HEXC0 and on the CPU: operations
  * of several launches with an operation of elements behind them, rows whose indices are computed, values with
- * two readers. Each is run with new data several times, which is then a replay of what was captured, also when
- * scratch memory has moved since. */
+ * two readers. Each is run several times with new data, the later ones as a replay, also when scratch memory
+ * has moved since. */
 #include <ggml.h>
 #include <ggml-alloc.h>
 #include <ggml-backend.h>
@@ -133,7 +133,7 @@ run(const Made *m, ggml_backend_t backend, int seed, float *out)
 	ggml_backend_tensor_get(m->y, out, 0, ggml_nbytes(m->y));
 }
 
-/* Returns 1 if the results differ by more than factors rounded to f16 explain: the limit of ggml's test program. */
+/* Returns 1 if the results differ by more than the limit of ggml's test program for products. */
 static int
 compare(const char *name, int64_t n, const float *have, const float *want)
 {
