@@ -13,10 +13,11 @@ typedef struct ReplayStats {
 	int64_t captured, replayed;
 } ReplayStats;
 
-/* Runs g: by `launch` when it comes for the first time, as a CUDA graph from the third time on. Graphs are the same
- * if their nodes, with shapes, strides, parameters and addresses, are. `epoch` is a number that changes when launches
- * of equal graphs would differ. Where the driver cannot capture, `launch` always runs g. */
-bool replay(Replays *r, struct ggml_cgraph *g, uint64_t epoch, LaunchGraph launch, void *user, char *why, size_t n);
+/* Runs g: by `launch` when it comes for the first time, as a CUDA graph from the second time on. Graphs are the
+ * same if their nodes, with shapes, strides, parameters and addresses, are. `epoch` is a number that changes when
+ * launches of equal graphs would differ. Where the driver cannot capture, `launch` always runs g. */
+bool replay(Replays *r, struct ggml_cgraph *g, uint64_t epoch, LaunchGraph launch, void *user, char *why,
+            size_t n);
 ReplayStats replay_stats(const Replays *r);
 Replays *replays_new(Device *d, void *stream);
 void replays_free(Replays *r); /* r may be NULL */

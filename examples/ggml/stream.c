@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What GGML_HEXC_STATS=1 writes to the log when the stream ends: graphs, and the nodes and launches of those that
- * were not replayed. */
+/* What GGML_HEXC_STATS=1 writes to the log when the stream ends: graphs, and the nodes and launches of those
+ * that were not replayed. */
 typedef struct Stats {
 	int64_t graphs, nodes, launches;
 } Stats;
@@ -58,7 +58,8 @@ log_stats(const Stream *s)
 		return;
 	if (s->replays)
 		r = replay_stats(s->replays);
-	GGML_LOG_INFO("%s: graphs %lld, nodes %lld, launches %lld, operators %lld, captured %lld, replayed %lld\n",
+	GGML_LOG_INFO("%s: graphs %lld, nodes %lld, launches %lld, operators %lld, captured %lld, "
+	              "replayed %lld\n",
 	              s->d->name, (long long)s->stats.graphs, (long long)s->stats.nodes,
 	              (long long)s->stats.launches, (long long)compiled_count(s->d), (long long)r.captured,
 	              (long long)r.replayed);
