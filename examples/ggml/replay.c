@@ -1,4 +1,5 @@
-/* replay.c - captures a graph that comes again as a CUDA graph: hexc_plan.h with one node that launches all of it. */
+/* replay.c - captures a graph that comes again as a CUDA graph: a plan (hexc_plan.h) with one node, which
+ * launches all of it. */
 #include "examples/ggml/replay.h"
 #include <ggml-impl.h>
 #include "lib/hexc_plan.h"
@@ -195,7 +196,8 @@ replay_plan(Replays *r, const Recording *x, char *why, size_t n)
 }
 
 bool
-replay(Replays *r, struct ggml_cgraph *g, uint64_t epoch, LaunchGraph launch, void *user, char *why, size_t n)
+replay(Replays *r, struct ggml_cgraph *g, uint64_t epoch, LaunchGraph launch, void *user, char *why,
+       size_t n)
 {
 	Recording *x = r->off ? NULL : find(r, g);
 	Launching l = { g, launch, user, why, n };
