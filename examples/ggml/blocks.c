@@ -1,5 +1,6 @@
 /* blocks.c - tensors in ggml's block types: hexc's formats of GGUF (hexc_format_expr) say what their bytes
- * mean. They are decoded before a product, to f16 in scratch memory, or row by row, and written by `encode`. */
+ * mean. They are decoded before a product, to f16 in scratch memory, or row by row, and written by the
+ * operator encode. */
 #include "examples/ggml/work.h"
 #include "lib/hexc_weights.h"
 
@@ -27,7 +28,8 @@ view_of_blocks(View *v, const struct ggml_tensor *t)
 {
 	char expression[EXPRESSION];
 
-	return view_of_bytes(v, t) && !hexc_format_expr(block_format(t->type), "w[", "n", expression, sizeof expression);
+	return view_of_bytes(v, t) &&
+	       !hexc_format_expr(block_format(t->type), "w[", "n", expression, sizeof expression);
 }
 
 const char *

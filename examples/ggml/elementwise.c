@@ -66,8 +66,8 @@ copy_view(Work *w, const View *x, const View *y)
 	launch(w, &e);
 }
 
-/* Copies x to y in the order of elements. Their sizes may differ; then one that has no gaps is seen with the sizes of
- * the other, if need be in scratch memory. */
+/* Copies x to y in the order of elements. Their sizes may differ; then one that has no gaps is seen with the
+ * sizes of the other, if need be in scratch memory. */
 static bool
 copy_in_order(Work *w, const struct ggml_tensor *from, View x, const struct ggml_tensor *to, View y)
 {
