@@ -175,8 +175,8 @@ capture(Replays *r, Recording *x, Launching *l)
 	opts.gpu = r->d->gpu;
 	work.launch = launch_all;
 	work.user = l;
-	if (hexc_plan_new(&x->plan, &opts) || hexc_plan_node(x->plan, &work, &node) || hexc_plan_solve(x->plan) ||
-	    hexc_plan_capture(x->plan, &r->stream, 1)) {
+	if (hexc_plan_new(&x->plan, &opts) || hexc_plan_node(x->plan, &work, &node) ||
+	    hexc_plan_solve(x->plan) || hexc_plan_capture(x->plan, &r->stream, 1)) {
 		GGML_LOG_DEBUG("%s: graphs are not captured: %s\n", r->d->name, hexc_plan_why(x->plan));
 		return false;
 	}
