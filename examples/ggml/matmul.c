@@ -3,6 +3,9 @@
  * B = src0. */
 #include "examples/ggml/work.h"
 
+/* The parameter of MUL_MAT and MUL_MAT_ID that ggml_prec_set_src sets for src[1]. */
+enum { PREC_OF_SRC1 = 3 };
+
 /* May it be a factor, with k as its inner dim? */
 static bool
 is_factor(const View *v)
@@ -23,6 +26,18 @@ weight_of(Weight *b, const struct ggml_tensor *t)
 	return b->blocks || (view_of(&b->view, t) && is_float(&b->view));
 }
 
+/* The type that factors are rounded to: one with the range of f32 where src[1] may exceed that of f16, which
+ * ggml_prec_set_src says of a product. */
+static const char *
+rounded_to(const struct ggml_tensor *op, const View *b)
+{
+	bool product = op->op == GGML_OP_MUL_MAT || op->op == GGML_OP_MUL_MAT_ID;
+
+	if (b->type == GGML_TYPE_BF16)
+		return "bf16";
+	return product && op->op_params[PREC_OF_SRC1] == GGML_PREC_F32 ? "tf32" : "f16";
+}
+
 /* The sizes, A and C. */
 static Launch *
 start(Work *w, const View *a, const View *b, const View *c)
@@ -30,7 +45,7 @@ start(Work *w, const View *a, const View *b, const View *c)
 	Launch *l = work_launch(w, "matmul");
 
 	set(w, l, "IN", "%s", type_name(a->type));
-	set(w, l, "ACT", "%s", b->type == GGML_TYPE_BF16 ? "bf16" : "f16");
+	set(w, l, "ACT", "%s", rounded_to(w->op, b));
 	set(w, l, "OUT", "%s", type_name(c->type));
 	arg_int(w, l, "P", a->size[0]);
 	arg_int(w, l, "Q", a->size[1]);
