@@ -208,6 +208,17 @@ void arg_index(Work *w, Launch *l, const View *v);
 /* Adds a launch: C[p,q,m,n] = sum_k A[p,q,m,k] B[p PB / P, q QB / Q, n, k]. */
 Launch *product(Work *w, const View *a, const View *b, const View *c);
 
+/* Adds a launch that transposes the matrices of v, and returns them, f32 in scratch memory. */
+View transposed(Work *w, const View *v);
+
+/* ---- rearrange.c */
+
+/* Adds a launch that computes y from tensor a, which may be NULL. `numbers`: names of i64 arguments,
+ * "l0 l1 ". `value` NULL: the caller sets the expression. */
+Launch *compute(Work *w, const View *a, const View *y, const char *numbers, const char *value);
+/* Sets these arguments. */
+void arg_numbers(Work *w, Launch *l, const char *names, const int64_t *number);
+
 /* ---- norm.c */
 
 /* ALiBi's slopes of heads: exp2(out[1] * (h + 1)) for h < out[0], exp2(out[2] * (2 * (h - out[0]) + 1)) for
