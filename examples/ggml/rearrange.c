@@ -32,6 +32,16 @@ compute(Work *w, const View *a, const View *y, const char *numbers, const char *
 	return l;
 }
 
+Launch *
+compute_terms(Work *w, const View *a, const View *y, const char *numbers, int64_t count, const char *term)
+{
+	Launch *l = compute(w, a, y, numbers, NULL);
+
+	set(w, l, "term", "%s", term);
+	arg_int(w, l, "T", count);
+	return l;
+}
+
 void
 arg_numbers(Work *w, Launch *l, const char *names, const int64_t *number)
 {

@@ -4,17 +4,6 @@
 #include "examples/ggml/work.h"
 #include <math.h>
 
-/* A launch that computes y from T terms of tensor a; see `compute` for the numbers. */
-static Launch *
-compute_terms(Work *w, const View *a, const View *y, const char *numbers, int64_t count, const char *term)
-{
-	Launch *l = compute(w, a, y, numbers, NULL);
-
-	set(w, l, "term", "%s", term);
-	arg_int(w, l, "T", count);
-	return l;
-}
-
 /* a is src[i] and y the result, of floats. */
 static bool
 start(const struct ggml_tensor *op, int i, View *a, View *y)
