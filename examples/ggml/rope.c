@@ -147,6 +147,19 @@ turn_heads(Work *w, const View *x, const View *y, const Rope *r, int32_t turned,
 	return l;
 }
 
+/* Heads that are turned in place go to scratch memory first: each element is read by two threads. */
+static View
+unwritten(Work *w, const View *x, const View *y)
+{
+	View copy;
+
+	if (x->data != y->data)
+		return *x;
+	copy = scratch_view(w, x->type, x->size[0], x->size[1], x->size[2], x->size[3]);
+	copy_view(w, x, &copy);
+	return copy;
+}
+
 /* hexc's compute: each element from its pair's two. */
 static Launch *
 turn_elements(Work *w, const View *x, const View *y, const Rope *r, int32_t turned, const char *angle)
@@ -165,7 +178,8 @@ turn_elements(Work *w, const View *x, const View *y, const Rope *r, int32_t turn
 	                         "where(n < rb || n >= rb + rn, a[p, q, m, n], "
 	                         "size * (a[p, q, m, n] * cos(%s) + where(%s, -1, 1) * %s * sin(%s)))",
 	                         a, first, other, a);
-	Launch *l = compute(w, x, y, "rb rn ", value);
+	View from = unwritten(w, x, y);
+	Launch *l = compute(w, &from, y, "rb rn ", value);
 
 	arg_numbers(w, l, "rb rn ", range);
 	return l;

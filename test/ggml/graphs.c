@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 40, M = 6, SIZE = N * M };
+enum { N = 40, M = 6, SIZE = N * M, WIDE = 60 * N };
 
 typedef struct ggml_tensor Tensor;
 typedef struct ggml_context Context;
@@ -75,12 +75,30 @@ rows(Context *c, Tensor *a, Tensor *b)
 	return ggml_set_rows(c, ggml_cont(c, ggml_view_2d(c, a, M, M, a->nb[1], 0)), product, at);
 }
 
+/* Each result is of two numbers that results overwrite. */
+static Tensor *
+turned_in_place(Context *c, Tensor *a, Tensor *b)
+{
+	Tensor *x = ggml_reshape_3d(c, ggml_repeat_4d(c, a, WIDE, M, 1, 1), WIDE, 1, M);
+	Tensor *at = ggml_argsort(c, ggml_view_1d(c, b, M, 0), GGML_SORT_ORDER_ASC);
+
+	return ggml_rope_inplace(c, x, at, WIDE, GGML_ROPE_TYPE_NEOX);
+}
+
+static Tensor *
+gradient_in_place(Context *c, Tensor *a, Tensor *b)
+{
+	return ggml_soft_max_ext_back_inplace(c, ggml_neg(c, a), ggml_soft_max(c, b), 0.5f, 0);
+}
+
 static const struct {
 	const char *name;
 	Tensor *(*make)(Context *, Tensor *, Tensor *);
 } graph[] = {
 	{ "concat", concat_of }, { "outer product", outer_of }, { "copy", copied }, { "acc", summed },
 	{ "repeat", repeated }, { "two readers", two_readers }, { "gated", gated }, { "rows", rows },
+	{ "turned in place", turned_in_place },
+	{ "gradient in place", gradient_in_place },
 };
 
 static void
@@ -112,7 +130,7 @@ run(ggml_backend_t backend, int which, float *out, int64_t *n)
 int
 main(void)
 {
-	static float have[4096], want[4096];
+	static float have[WIDE * M], want[WIDE * M];
 	ggml_backend_t cpu, hexc;
 	int bad = 0;
 
