@@ -5,10 +5,6 @@
 
 enum { VALUE_MOST = 2000 };
 
-typedef struct Word {
-	const char *name, *text;
-} Word;
-
 static bool
 in_name(char c)
 {
@@ -24,8 +20,7 @@ find_word(const Word *words, int n, const char *s, size_t length)
 	return NULL;
 }
 
-/* Replaces whole words of an expression. */
-static const char *
+const char *
 replace(Work *w, const char *expression, const Word *words, int n)
 {
 	char out[VALUE_MOST] = "";

@@ -22,6 +22,14 @@ overlaps(const struct ggml_tensor *a, const struct ggml_tensor *b)
 	return x < y + ggml_nbytes(b) && y < x + ggml_nbytes(a);
 }
 
+/* Does operation t write to the memory of y? An optimizer's step writes its moments, too. */
+static bool
+writes(const struct ggml_tensor *t, const struct ggml_tensor *y)
+{
+	return overlaps(t, y) ||
+	       (t->op == GGML_OP_OPT_STEP_ADAMW && (overlaps(t->src[2], y) || overlaps(t->src[3], y)));
+}
+
 /* Are elements of equal indices at equal addresses? */
 static bool
 same_place(const struct ggml_tensor *a, const struct ggml_tensor *b)
@@ -101,7 +109,7 @@ static bool
 is_there(const struct ggml_cgraph *g, int i, int j, const struct ggml_tensor *t)
 {
 	for (int k = i + 1; k < j; k++)
-		if (!is_idle(g->nodes[k]) && overlaps(g->nodes[k], t))
+		if (!is_idle(g->nodes[k]) && writes(g->nodes[k], t))
 			return false;
 	return true;
 }

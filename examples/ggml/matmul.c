@@ -187,8 +187,7 @@ matmul_id(Work *w, const struct ggml_tensor *op)
 	return true;
 }
 
-/* The matrices of v transposed, in scratch memory. */
-static View
+View
 transposed(Work *w, const View *v)
 {
 	View x = *v, y;

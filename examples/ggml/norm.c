@@ -9,8 +9,7 @@ is_matrix(const View *v)
 	return v->size[0] == 1 && v->size[1] == 1 && (v->size[2] == 1 || v->stride[2] == v->size[3]);
 }
 
-/* The launch of `name` for rows of x and y, which have the same sizes. */
-static Launch *
+Launch *
 start_rows(Work *w, const char *name, const View *x, const View *y, bool strided)
 {
 	Launch *l = work_launch(w, name);

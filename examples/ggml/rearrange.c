@@ -2,12 +2,12 @@
  * hexc's `compute` with an expression of the element's numbers p, q, m and n; the numbers of the operation
  * are arguments, so that one kernel serves all of them. */
 #include "examples/ggml/work.h"
+#include <math.h>
 
 /* The longest filter of a channel: one term of an expression for each of its numbers. */
 enum { CHANNEL_MOST = 16 };
 
-/* A launch that computes y from tensor a. `numbers`: names of i64 arguments, "l0 l1 ", which follow. */
-static Launch *
+Launch *
 compute(Work *w, const View *a, const View *y, const char *numbers, const char *value)
 {
 	Launch *l = work_launch(w, "compute");
@@ -16,7 +16,8 @@ compute(Work *w, const View *a, const View *y, const char *numbers, const char *
 	for (const char *s = numbers; *s; s += 3)
 		declared = text(w, "%s, %.2s: i64", declared, s);
 	set(w, l, "OUT", "%s", type_name(y->type));
-	set(w, l, "value", "%s", value);
+	if (value)
+		set(w, l, "value", "%s", value);
 	if (a)
 		declare(w, l, "a: %s[PA, QA, MA, NA] strides [ap, aq, am, an]%s", type_name(a->type),
 		        declared);
@@ -31,7 +32,17 @@ compute(Work *w, const View *a, const View *y, const char *numbers, const char *
 	return l;
 }
 
-static void
+Launch *
+compute_terms(Work *w, const View *a, const View *y, const char *numbers, int64_t count, const char *term)
+{
+	Launch *l = compute(w, a, y, numbers, NULL);
+
+	set(w, l, "term", "%s", term);
+	arg_int(w, l, "T", count);
+	return l;
+}
+
+void
 arg_numbers(Work *w, Launch *l, const char *names, const int64_t *number)
 {
 	for (; *names; names += 3)
@@ -152,6 +163,25 @@ arange(Work *w, const struct ggml_tensor *op)
 	return true;
 }
 
+/* Cosines, then sines, of a step times frequencies that fall. */
+bool
+timestep_embedding(Work *w, const struct ggml_tensor *op)
+{
+	int64_t half = op->op_params[0] / 2;
+	View a, y;
+	Launch *l;
+
+	if (half < 1 || !start(op, 0, &a, &y))
+		return false;
+	l = compute(w, &a, &y, "hf ",
+	            "where(n < hf, cos(f32(a[0, 0, 0, m]) * exp(f32(n) * c0)), "
+	            "where(n < 2 * hf, sin(f32(a[0, 0, 0, m]) * exp(f32(n - hf) * c0)), 0))");
+	arg_numbers(w, l, "hf ", &half);
+	declare(w, l, "c0: f32");
+	arg_float(w, l, "c0", -log((double)op->op_params[1]) / (double)half);
+	return true;
+}
+
 /* ---- windows ------------------------------------------------------------------------------------- */
 
 /* The window of each result, as a row: IM2COL and IM2COL_3D, and the first half of CONV_2D and CONV_3D. kw,
@@ -226,6 +256,12 @@ convolve(Work *w, const struct ggml_tensor *op, const View *a, View columns, con
 	int64_t batch = columns.size[0] / g->od;
 	View weight, c;
 
+	if (ggml_is_empty(kernel)) {
+		if (!view_of(&c, op) || !is_float(&c))
+			return false;
+		compute(w, NULL, &c, "", "0");
+		return true;
+	}
 	if (!view_of(&weight, kernel) || !view_of(&c, op) || !is_float(&weight) ||
 	    !ggml_is_contiguous(kernel) || !ggml_is_contiguous(op))
 		return false;

@@ -1,18 +1,17 @@
 /* reduce.c - sums of rows, scans, and the order of a row's elements. */
 #include "examples/ggml/work.h"
 
-/* Of all elements, as one row. */
-static bool
-flatten(View *x, const struct ggml_tensor *t)
+Launch *
+reduce_rows(Work *w, const View *x, const View *y)
 {
-	if (!ggml_is_contiguous(t))
-		return false;
-	*x = (View){
-		.type = x->type,
-		.data = x->data,
-		.size = { 1, 1, 1, view_count(x) }, .stride = { 0, 0, 0, 1 },
-	};
-	return true;
+	Launch *l = work_launch(w, "reduce");
+
+	set(w, l, "IN", "%s", type_name(x->type));
+	set(w, l, "OUT", "%s", type_name(y->type));
+	arg_sizes(w, l, x, "");
+	arg_rows(w, l, "X", "xpqm", x);
+	arg_rows(w, l, "Y", "ypqm", y);
+	return l;
 }
 
 bool
@@ -22,16 +21,11 @@ sum_rows(Work *w, const struct ggml_tensor *op)
 	Launch *l;
 
 	if (!view_of(&x, op->src[0]) || !view_of(&y, op) || !is_float(&x) || !is_float(&y) || !is_row(&x) ||
-	    (op->op == GGML_OP_SUM && !flatten(&x, op->src[0])))
+	    (op->op == GGML_OP_SUM && !view_flatten(&x, op->src[0])))
 		return false;
-	l = work_launch(w, "reduce");
-	set(w, l, "IN", "%s", type_name(x.type));
-	set(w, l, "OUT", "%s", type_name(y.type));
+	l = reduce_rows(w, &x, &y);
 	if (op->op == GGML_OP_MEAN)
 		set(w, l, "epilogue", "x / f32(N)");
-	arg_sizes(w, l, &x, "");
-	arg_rows(w, l, "X", "xpqm", &x);
-	arg_rows(w, l, "Y", "ypqm", &y);
 	return true;
 }
 

@@ -6,7 +6,7 @@
 
 static const float PI = 3.14159265f;
 
-/* The widest head of which a row fits in registers. */
+/* The widest head of which a row fits in registers. Elements of wider ones are computed one by one. */
 enum { WIDTH_MOST = 2048 };
 
 /* op_params of ROPE, as ggml.c writes them. */
@@ -112,15 +112,87 @@ heads_of_rows(const View *x, View *y, const Chain *chain)
 	return true;
 }
 
+/* The angle of a pair, an expression of t and of the pair's number: pair, or i as f32. */
+static const char *
+write_angle(Work *w, const Rope *r, bool back, bool factors)
+{
+	static const char yarn[] = "fs + (1 - fs) * mix * (1 - clamp((i - low) / span, 0, 1))";
+
+	return text(w, "%sf32(pos[%s]) * exp2(%s * speed)%s * (%s)", back ? "-" : "", position(w, r),
+	            pair(w, r), factors ? " / ff[pair]" : "", yarn);
+}
+
+/* hexc's rotary: whole heads, of which `turned` elements are turned. */
+static Launch *
+turn_heads(Work *w, const View *x, const View *y, const Rope *r, int32_t turned, const char *angle)
+{
+	Launch *l = work_launch(w, "rotary");
+
+	set(w, l, "strided", "1");
+	set(w, l, "start", "0"); /* the angle reads the positions */
+	set(w, l, "IN", "%s", type_name(x->type));
+	set(w, l, "OUT", "%s", type_name(y->type));
+	set(w, l, "D", "%d", (int)x->size[3]);
+	set(w, l, "ROT", "%d", turned);
+	set(w, l, "BEGIN", "%d", r->begin);
+	set(w, l, "PAIRS", "%d", r->mode == GGML_ROPE_TYPE_NORMAL);
+	set(w, l, "angle", "%s", angle);
+	set(w, l, "magnitude", "size");
+	arg_int(w, l, "first", 0);
+	arg_int(w, l, "B", x->size[0]);
+	arg_int(w, l, "T", x->size[1]);
+	arg_int(w, l, "H", x->size[2]);
+	arg_rows(w, l, "X", "xbth", x);
+	arg_rows(w, l, "Y", "ybth", y);
+	return l;
+}
+
+/* Heads that are turned in place go to scratch memory first: each element is read by two threads. */
+static View
+unwritten(Work *w, const View *x, const View *y)
+{
+	View copy;
+
+	if (x->data != y->data)
+		return *x;
+	copy = scratch_view(w, x->type, x->size[0], x->size[1], x->size[2], x->size[3]);
+	copy_view(w, x, &copy);
+	return copy;
+}
+
+/* hexc's compute: each element from its pair's two. */
+static Launch *
+turn_elements(Work *w, const View *x, const View *y, const Rope *r, int32_t turned, const char *angle)
+{
+	bool adjacent = r->mode == GGML_ROPE_TYPE_NORMAL;
+	const char *number = adjacent ? "((n - rb) / 2)" : "((n - rb) % (rn / 2))";
+	const char *first = adjacent ? "(n - rb) % 2 == 0" : "n - rb < rn / 2";
+	const char *apart = adjacent ? "1" : "rn / 2";
+	Word words[] = {
+		{ "t", "q" }, { "T", "Q" }, { "pair", number }, { "i", text(w, "f32(%s)", number) },
+	};
+	int64_t range[] = { r->begin, turned };
+	const char *a = replace(w, angle, words, sizeof words / sizeof *words);
+	const char *other = text(w, "a[p, q, m, n + where(%s, %s, -(%s))]", first, apart, apart);
+	const char *value = text(w,
+	                         "where(n < rb || n >= rb + rn, a[p, q, m, n], "
+	                         "size * (a[p, q, m, n] * cos(%s) + where(%s, -1, 1) * %s * sin(%s)))",
+	                         a, first, other, a);
+	View from = unwritten(w, x, y);
+	Launch *l = compute(w, &from, y, "rb rn ", value);
+
+	arg_numbers(w, l, "rb rn ", range);
+	return l;
+}
+
 bool
 rope(Work *w, const struct ggml_tensor *op)
 {
 	const struct ggml_tensor *factors = op->src[2];
-	bool back = op->op == GGML_OP_ROPE_BACK;
 	Rope r = read_rope(op);
+	int32_t turned = r.mode == GGML_ROPE_TYPE_VISION ? 2 * r.dims : r.dims;
+	const char *angle;
 	View x, y, at;
-	bool vision = r.mode == GGML_ROPE_TYPE_VISION;
-	const char *yarn;
 	Chain chain;
 	Launch *l;
 
@@ -129,34 +201,17 @@ rope(Work *w, const struct ggml_tensor *op)
 		return false;
 	chain_start(&chain);
 	if (!chain_tail(w, &chain, &y, TAKES_ROWS) || chain.operands || strcmp(chain.value, "x") ||
-	    (chain.rows && !heads_of_rows(&x, &y, &chain)))
+	    (chain.rows && (!heads_of_rows(&x, &y, &chain) || x.size[3] > WIDTH_MOST)))
 		return false;
-	if (r.dims < 2 || r.dims % 2 || x.size[3] > WIDTH_MOST)
+	if (r.dims < 2 || r.dims % 2)
 		return false;
 	if ((r.mode & GGML_ROPE_TYPE_MROPE) && r.section[0] + r.section[1] + r.section[2] <= 0)
 		return false;
-	l = work_launch(w, "rotary");
-	set(w, l, "strided", "1");
-	set(w, l, "start", "0"); /* the angle reads the positions */
-	set(w, l, "IN", "%s", type_name(x.type));
-	set(w, l, "OUT", "%s", type_name(y.type));
-	set(w, l, "D", "%d", (int)x.size[3]);
-	set(w, l, "ROT", "%d", vision ? 2 * r.dims : r.dims);
-	set(w, l, "BEGIN", "%d", r.begin);
-	set(w, l, "PAIRS", "%d", r.mode == GGML_ROPE_TYPE_NORMAL);
+	angle = write_angle(w, &r, op->op == GGML_OP_ROPE_BACK, factors);
+	l = (x.size[3] > WIDTH_MOST ? turn_elements : turn_heads)(w, &x, &y, &r, turned, angle);
 	declare(w, l, "pos: i32[TP], speed: f32, fs: f32, mix: f32, low: f32, span: f32, size: f32%s",
 	        factors ? ", ff: f32[PAIRS_F]" : "");
-	yarn = "fs + (1 - fs) * mix * (1 - clamp((i - low) / span, 0, 1))";
-	set(w, l, "angle", "%sf32(pos[%s]) * exp2(%s * speed)%s * (%s)", back ? "-" : "", position(w, &r),
-	    pair(w, &r), factors ? " / ff[pair]" : "", yarn);
-	set(w, l, "magnitude", "size");
-	arg_int(w, l, "first", 0);
-	arg_int(w, l, "B", x.size[0]);
-	arg_int(w, l, "T", x.size[1]);
-	arg_int(w, l, "H", x.size[2]);
 	arg_int(w, l, "TP", at.size[3]);
-	arg_rows(w, l, "X", "xbth", &x);
-	arg_rows(w, l, "Y", "ybth", &y);
 	if (chain.rows) {
 		set(w, l, "rows", "%s", type_name(chain.index.type));
 		arg_pointer(w, l, "I", chain.index.data);

@@ -51,6 +51,19 @@ view_count(const View *v)
 	return v->size[0] * v->size[1] * v->size[2] * v->size[3];
 }
 
+bool
+view_flatten(View *v, const struct ggml_tensor *t)
+{
+	if (!ggml_is_contiguous(t))
+		return false;
+	*v = (View){
+		.type = v->type,
+		.data = v->data,
+		.size = { 1, 1, 1, view_count(v) }, .stride = { 0, 0, 0, 1 },
+	};
+	return true;
+}
+
 View
 view_part(View v, int dim, int64_t part, int64_t parts)
 {

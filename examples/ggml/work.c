@@ -167,11 +167,14 @@ param(const struct ggml_tensor *op, int i)
 	return x;
 }
 
-/* Would it compute elements from a tensor that has none? SET_ROWS then writes no row. */
+/* Would it compute elements from a tensor that has none? SET_ROWS then writes no row, and a convolution with
+ * an empty filter is 0. */
 static bool
 lacks_elements(const struct ggml_tensor *op)
 {
-	for (int i = 0; i < GGML_MAX_SRC; i++)
+	bool filters = op->op == GGML_OP_CONV_2D || op->op == GGML_OP_CONV_3D;
+
+	for (int i = filters ? 1 : 0; i < GGML_MAX_SRC; i++)
 		if (op->src[i] && ggml_is_empty(op->src[i]))
 			return !ggml_is_empty(op) && op->op != GGML_OP_SET_ROWS;
 	return false;

@@ -83,6 +83,8 @@ bool view_of(View *v, const struct ggml_tensor *t);
 void view_pack(View *v);
 /* The number of elements. */
 int64_t view_count(const View *v);
+/* Makes v, tensor t, one row of all its elements. Returns false if these are not adjacent. */
+bool view_flatten(View *v, const struct ggml_tensor *t);
 /* Splits dim `dim` of v into `parts` halves and returns number `part`. */
 View view_part(View v, int dim, int64_t part, int64_t parts);
 /* Repeats dims of size 1 up to `size`, by strides of 0. Returns false if another dim differs. */
@@ -178,6 +180,13 @@ typedef struct Chain {
 	View index;             /* of these rows */
 } Chain;
 
+typedef struct Word {
+	const char *name, *text;
+} Word;
+
+/* Replaces whole words of an expression. */
+const char *replace(Work *w, const char *expression, const Word *words, int n);
+
 /* Parts of a tail that only some operations take. */
 enum { TAKES_SECOND = 1, TAKES_ROWS = 2 };
 
@@ -214,7 +223,30 @@ void arg_index(Work *w, Launch *l, const View *v);
 /* Adds a launch: C[p,q,m,n] = sum_k A[p,q,m,k] B[p PB / P, q QB / Q, n, k]. */
 Launch *product(Work *w, const View *a, const View *b, const View *c);
 
+/* Adds a launch that transposes the matrices of v, and returns them, f32 in scratch memory. */
+View transposed(Work *w, const View *v);
+
+/* ---- rearrange.c */
+
+/* Adds a launch that computes y from tensor a, which may be NULL. `numbers`: names of i64 arguments,
+ * "l0 l1 ". `value` NULL: the caller sets the expression. */
+Launch *compute(Work *w, const View *a, const View *y, const char *numbers, const char *value);
+/* The same of the sum of `count` terms, each of which `term` computes from its number t. */
+Launch *compute_terms(Work *w, const View *a, const View *y, const char *numbers, int64_t count,
+                      const char *term);
+/* Sets these arguments. */
+void arg_numbers(Work *w, Launch *l, const char *names, const int64_t *number);
+
+/* ---- reduce.c */
+
+/* Adds a launch that sums the rows of x: y has one number of each. */
+Launch *reduce_rows(Work *w, const View *x, const View *y);
+
 /* ---- norm.c */
+
+/* Adds a launch of `name` for rows of x and y, which have the same sizes. With `strided` they may have any
+ * strides, otherwise the rows are those of one matrix. */
+Launch *start_rows(Work *w, const char *name, const View *x, const View *y, bool strided);
 
 /* ALiBi's slopes of heads: exp2(out[1] * (h + 1)) for h < out[0], exp2(out[2] * (2 * (h - out[0]) + 1)) for
  * others; 1 if max_bias is 0. */

@@ -251,10 +251,26 @@ write_indices(Filler *f, Text *to, const char *s, const char *end, const Indices
 	}
 }
 
-/* Writes NAME[m, n]: its tile, as f32, with the dims of the tile that it is combined with. */
+/* Is s, in the text that starts at `start`, the operand of a cast to an integer, i64(NAME[m, n])? */
+static bool
+is_cast_to_integer(const char *start, const char *s, size_t n)
+{
+	const char *end = closing(s + n + 1), *word = s - 1;
+
+	if (s - start < 3 || *word != '(' || !end || end[1] != ')')
+		return false;
+	while (word > start && word[-1] >= '0' && word[-1] <= '9')
+		word--;
+	return word < s - 1 && word > start && (word[-1] == 'i' || word[-1] == 'u') &&
+	       (word - 1 == start || !letter(word[-2]));
+}
+
+/* Writes NAME[m, n]: its tile, as f32 or, within a cast to an integer, as it is, with the dims of the tile
+ * that it is combined with. */
 static const char *
 write_tile(Filler *f, const hexc_op_set *set, const char *name, size_t n)
 {
+	const char *type = is_cast_to_integer(set->value, name, n) ? "" : "f32";
 	const char *end = closing(name + n + 1);
 	Text slice = { .arena = f->a };
 	int first = 0, rank = f->s->ndim;
@@ -272,13 +288,13 @@ write_tile(Filler *f, const hexc_op_set *set, const char *name, size_t n)
 	text_add(&slice, "]", 1);
 	for (int i = first; i < rank && !x.whole; i++)
 		if (!x.has[i]) { /* invariant along a dim other than the first */
-			text_printf(&f->out, "reshape(f32(%s)", slice.s);
+			text_printf(&f->out, "reshape(%s(%s)", type, slice.s);
 			for (int k = first; k < rank; k++)
 				text_printf(&f->out, ", %s", x.has[k] ? extent_of(f->s, k) : "1");
 			text_printf(&f->out, ")");
 			return end + 1;
 		}
-	text_printf(&f->out, "f32(%s)", slice.s);
+	text_printf(&f->out, "%s(%s)", type, slice.s);
 	return end + 1;
 }
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 40, M = 6, SIZE = N * M, RESULT_MOST = 4096, RUNS = 2, ROUNDS = 2 };
+enum { N = 40, M = 6, SIZE = N * M, WIDE = 60 * N, RESULT_MOST = WIDE * M, RUNS = 2, ROUNDS = 2 };
 
 typedef struct ggml_tensor Tensor;
 typedef struct ggml_context Context;
@@ -85,6 +85,22 @@ outer_of_outer(Context *c, Tensor *a, Tensor *b)
 	return ggml_out_prod(c, x, x);
 }
 
+/* Each result is of two numbers that results overwrite. */
+static Tensor *
+turned_in_place(Context *c, Tensor *a, Tensor *b)
+{
+	Tensor *x = ggml_reshape_3d(c, ggml_repeat_4d(c, a, WIDE, M, 1, 1), WIDE, 1, M);
+	Tensor *at = ggml_argsort(c, ggml_view_1d(c, b, M, 0), GGML_SORT_ORDER_ASC);
+
+	return ggml_rope_inplace(c, x, at, WIDE, GGML_ROPE_TYPE_NEOX);
+}
+
+static Tensor *
+gradient_in_place(Context *c, Tensor *a, Tensor *b)
+{
+	return ggml_soft_max_ext_back_inplace(c, ggml_neg(c, a), ggml_soft_max(c, b), 0.5f, 0);
+}
+
 static const struct {
 	const char *name;
 	Tensor *(*make)(Context *, Tensor *, Tensor *);
@@ -92,6 +108,8 @@ static const struct {
 	{ "concat", concat_of }, { "outer product", outer_of }, { "copy", copied }, { "acc", summed },
 	{ "repeat", repeated }, { "two readers", two_readers }, { "gated", gated }, { "rows", rows },
 	{ "outer product of outer products", outer_of_outer },
+	{ "turned in place", turned_in_place },
+	{ "gradient in place", gradient_in_place },
 };
 enum { GRAPHS = sizeof graph / sizeof graph[0] };
 

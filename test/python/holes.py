@@ -53,6 +53,14 @@ class Map(unittest.TestCase):
             "t: f32[R, N], to: i32[M]", "x + t[(to[m] + 1) % 6, n]", self.x + t[(to[self.row] + 1) % 6, self.col], t=t, to=to
         )
 
+    def test_a_cast_to_an_integer(self):
+        """It is of the element itself, which f32 may not hold; an element in a larger expression is f32."""
+        t = np.random.default_rng(10).integers(2**30, 2**30 + 3, (13, 70)).astype(np.int32)
+        u = t[:, 0].copy()
+        equal = "i64(t[m, n]) == i64(u[m])"
+        self.right("t: i32[M, N], u: i32[M]", f"where({equal}, x, 0)", np.where(t == u[:, None], self.x, 0), t=t, u=u)
+        self.right("t: i32[M, N]", "x + f32(i32(t[m, n] + 1) % 64)", self.x + (t.astype(np.float32).astype(np.int64) % 64), t=t)
+
     def test_letters_outside_of_brackets(self):
         """They are element indices there, too."""
         self.right("first: i64", "where(m < first && n % 3 == 0, x, 0)",

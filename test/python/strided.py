@@ -79,6 +79,14 @@ def rows_of(table, at):
     return np.concatenate([table[:1] * 0, table, table[:1] * 0])[np.clip(at, -1, len(table)) + 1]
 
 
+def windows(a, m, n, k, step, edge):
+    """The k x k elements for each of m x n results, with 0 outside of a, and which of them a has."""
+    sides = ((0, 0), (0, 0), (edge, edge), (edge, edge))
+    p, q, i, j, t = np.mgrid[0 : a.shape[0], 0 : a.shape[1], 0:m, 0:n, 0 : k * k]
+    at = p, q, i + t // max(k, 1), j * step + t % max(k, 1)
+    return np.pad(a, sides)[at], np.pad(np.ones_like(a, bool), sides)[at]
+
+
 class Strided(unittest.TestCase):
     TURNS = ((80, 32, 0, 0), (64, 48, 10, 1), (33, 16, 1, 0), (96, 64, 32, 1), (64, 64, 0, 1))  # of rotary: D, ROT, BEGIN, PAIRS
     LINES = ((0, 10, 100, 1), (0, 3, 128, 0), (1, 5, 300, 4), (2, 2, 1000, 3), (3, 2, 1030, 0), (4, 1, 4100, 2),
@@ -192,6 +200,30 @@ class Strided(unittest.TestCase):
                 with self.subTest(line=line, value=value):
                     right(ops, line, want, order, 1, a=a)
 
+    def test_compute_terms(self):
+        """Windows of k x k: the sum, the largest and a weighted mean of the elements that a has; a window of none."""
+        tensors = "a: f32[P, Q, R, C] strides [ap, aq, ar, ac], k: i64, step: i64, edge: i64, w: f32[L]"
+        row, col = "m - edge + t / k", "n * step - edge + t % k"
+        one, inside = f"a[p, q, {row}, {col}]", f"{row} >= 0 && {row} < R && {col} >= 0 && {col} < C"
+        for settings in ({"term": f"{one} * w[t]"}, {"term": f"where({inside}, {one}, -99)", "MAX": 1},
+                         {"term": one, "weight": f"where({inside}, w[t], 0)", "value": "x * 2 + f32(n)"}):  # fmt: skip
+            ops = both("compute", tensors=tensors, **settings)
+            for line, m, n, k, step, edge in ((0, 5, 300, 3, 2, 1), (1, 20, 70, 2, 3, 0), (2, 9, 300, 2, 1, 1),
+                                              (3, 17, 40, 3, 1, 2), (3, 3, 9, 0, 1, 0)):  # fmt: skip
+                a, w = integers(2, 3, m + k, n * step + k, seed=2), F32(2) ** integers(k * k, low=0, high=2)
+                value, there = windows(a, m, n, k, step, edge)
+                share, number = np.where(there, w, 0), np.broadcast_to(np.arange(n, dtype=F32), (2, 3, m, n))
+                if "MAX" in settings:
+                    want = np.where(there, value, -99).max(-1, initial=-np.inf)
+                elif "weight" in settings:
+                    want = (value * share).sum(-1) / np.maximum(share.sum(-1), 1) * 2 + number
+                else:
+                    want = (value * w).sum(-1)
+                args = {"T": k * k, "k": k, "step": step, "edge": edge, "w": w, "a": strided(a, "3102", 1)}
+                near = (1e-6, 1e-5) if "weight" in settings else ()
+                with self.subTest(settings=settings, line=line, k=k):
+                    right(ops, line, want.astype(F32), "0132" if line >= 2 else "", 1, near=near, **args)
+
     def test_reduce(self):
         """What is past the end of a row is no term."""
         tensors, terms = "w: f32[N], c: f32[Q, M], scale: f32", "x * w[n] + 1"
@@ -199,6 +231,21 @@ class Strided(unittest.TestCase):
         for line, m, n, pad in (0, 20, 50, 0), (0, 3, 64, 8), (1, 9, 200, 1), (2, 3, 1500, 4), (2, 2, 2048, 0), (3, 5, 70, 3):
             x, w, c = integers(2, 3, m, n, dtype=F16), integers(n, seed=2), integers(3, m, seed=3)
             right(ops, line, (x * w + 1).sum(3) * 2 + c, "210", 1, X=strided(x, "1203", pad), w=w, c=c, scale=2)
+
+    def test_reduce_largest(self):
+        """Of numbers that are all negative, too; the logarithm of a sum of exponentials reads it."""
+        ops = both("reduce", IN="f32", MAX=1, tensors="w: f32[N]", input="x - w[n]", epilogue="x * 2")
+        for line, m, n, pad in (0, 20, 50, 0), (1, 9, 200, 1), (2, 3, 1500, 4), (3, 5, 70, 3):
+            x, w = integers(2, 3, m, n, high=-1), integers(n, seed=2, low=0)
+            right(ops, line, (x - w).max(3) * 2, "210", 1, X=strided(x, "1203", pad), w=w)
+
+    def test_reduce_counts(self):
+        """Equal integers, which f32 does not hold."""
+        count = "where(i64(X[p, q, m, n]) == i64(b[p, q, m, n]), 1, 0)"
+        ops = both("reduce", IN="i32", OUT="i64", tensors="b: i32[P, Q, M, N]", input=count)
+        for line, m, n, pad in (0, 20, 50, 0), (1, 9, 200, 1), (2, 3, 1500, 4), (3, 5, 70, 3):
+            x, b = (integers(2, 3, m, n, low=2**30, high=2**30 + 2, dtype=I32, seed=s) for s in (1, 2))
+            right(ops, line, (x == b).sum(3).astype(I64), "210", 1, X=strided(x, "1203", pad), b=b)
 
     def test_argsort(self):
         """Of equal ones the first comes first, and NaNs come last, behind infinities."""
