@@ -96,48 +96,63 @@ view_of_three(View *v, const struct ggml_tensor *t)
 	return true;
 }
 
-/* S = S exp(dt A) + dt x B and y = S C, where dt is softplus(src[2]). Heads of one row, those of Mamba 1, are
+/* S = S exp(dt A) + dt x B and y = S C, where dt is softplus(speed). Heads of one row, those of Mamba 1, are
  * the rows of one head for each group. */
+typedef struct Scan {
+	States states;
+	View x, speed, decay, in, out; /* decay[.., h, e, d] */
+	bool single, by_place;  /* heads of one row; a decay for each place */
+} Scan;
+
+static bool
+read_scan(Scan *s, const struct ggml_tensor *op)
+{
+	const int64_t *ne = op->src[1]->ne, groups = op->src[4]->ne[1];
+	View *decay = &s->decay;
+
+	*s = (Scan){ .single = ne[0] == 1, .by_place = op->src[3]->ne[0] != 1 };
+	if (!all_f32(op, 6) || op->src[6]->type != GGML_TYPE_I32 || !view_of(&s->states.first, op->src[0]) ||
+	    !view_of(&s->x, op->src[1]) || !view_of_three(&s->speed, op->src[2]) ||
+	    !view_of(decay, op->src[3]) || !view_of(&s->in, op->src[4]) || !view_of(&s->out, op->src[5]))
+		return false;
+	s->states.sequences = ne[3];
+	s->states.tokens = ne[2];
+	s->states.kept = op->op_params[0];
+	decay->size[1] = decay->size[2];
+	decay->stride[1] = decay->stride[2];
+	decay->size[2] = 1;
+	if (s->single) {
+		split_dim(&s->states.first, 1, groups);
+		split_dim(&s->x, 2, groups);
+		split_dim(&s->speed, 2, groups);
+		split_dim(decay, 1, groups);
+	}
+	return true;
+}
+
 bool
 ssm_scan(Work *w, const struct ggml_tensor *op)
 {
-	const int64_t *ne = op->src[1]->ne;
-	States s = { .sequences = ne[3], .tokens = ne[2], .kept = op->op_params[0] };
-	int64_t groups = op->src[4]->ne[1];
-	bool single = ne[0] == 1, by_place = op->src[3]->ne[0] != 1;
-	View x, speed, decay, in, out;
-	const char *dt;
+	const char *dt, *head;
+	Scan s;
 	Launch *l;
 
-	if (!all_f32(op, 6) || !view_of(&s.first, op->src[0]) || !is_row(&s.first) ||
-	    !view_of(&x, op->src[1]) || !view_of_three(&speed, op->src[2]) || !view_of(&decay, op->src[3]) ||
-	    !view_of(&in, op->src[4]) || !view_of(&out, op->src[5]) || op->src[6]->type != GGML_TYPE_I32)
+	if (!read_scan(&s, op) || !(l = start(w, op, &s.states)))
 		return false;
-	decay.size[1] = decay.size[2];
-	decay.stride[1] = decay.stride[2];
-	decay.size[2] = 1;
-	if (single) {
-		split_dim(&s.first, 1, groups);
-		split_dim(&x, 2, groups);
-		split_dim(&speed, 2, groups);
-		split_dim(&decay, 1, groups);
-	}
-	l = start(w, op, &s);
-	if (!l)
-		return false;
-	arg_int(w, l, "G", groups);
-	operand(w, l, "v", "B, T, H, E", &x);
-	operand(w, l, "speed", single ? "B, T, H, E" : "B, T, H, 1", &speed);
-	operand(w, l, "a", text(w, "1, H, %s, %s", single ? "E" : "1", by_place ? "D" : "1"), &decay);
-	operand(w, l, "k", "B, T, G, D", &in);
-	operand(w, l, "q", "B, T, G, D", &out);
+	arg_int(w, l, "G", op->src[4]->ne[1]);
+	operand(w, l, "v", "B, T, H, E", &s.x);
+	operand(w, l, "speed", s.single ? "B, T, H, E" : "B, T, H, 1", &s.speed);
+	operand(w, l, "a", text(w, "1, H, %s, %s", s.single ? "E" : "1", s.by_place ? "D" : "1"), &s.decay);
+	operand(w, l, "k", "B, T, G, D", &s.in);
+	operand(w, l, "q", "B, T, G, D", &s.out);
 	declare(w, l, "ids: i32[B]");
 	arg_pointer(w, l, "ids", op->src[6]->data);
-	dt = single ? "speed[b, t, h, e]" : "speed[b, t, h :+ 1, 0]";
-	dt = text(w, "where(%s > 20, %s, log1p(exp(%s)))", dt, dt, dt);
 	set(w, l, "chosen", "ids[b]");
-	set(w, l, "next", "s * exp(%s * a[0, %s, %s, %s]) + %s * v[b, t, h, e] * k[b, t, h / (H / G), d]", dt,
-	    single || by_place ? "h" : "h :+ 1", single ? "e" : "0", by_place ? "d" : "0", dt);
+	dt = s.single ? "speed[b, t, h, e]" : "speed[b, t, h :+ 1, 0]";
+	dt = text(w, "where(%s > 20, %s, log1p(exp(%s)))", dt, dt, dt);
+	head = s.single ? "h, e" : s.by_place ? "h, 0" : "h :+ 1, 0";
+	set(w, l, "next", "s * exp(%s * a[0, %s, %s]) + %s * v[b, t, h, e] * k[b, t, h / (H / G), d]", dt,
+	    head, s.by_place ? "d" : "0", dt);
 	set(w, l, "read", "s * q[b, t, h / (H / G), d]");
 	return true;
 }
