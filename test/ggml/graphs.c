@@ -1,7 +1,7 @@
 /* graphs.c - small graphs that ggml's test program does not have, whole on HEXC0 and on the CPU: operations
  * of several launches with an operation of elements behind them, rows whose indices are computed, values with
- * two readers. Each is run several times with new data, the later ones as a replay, also when scratch memory
- * has moved since. */
+ * two readers, scans of chosen states. Each is run several times with new data, the later ones as a replay,
+ * also when scratch memory has moved since. */
 #include <ggml.h>
 #include <ggml-alloc.h>
 #include <ggml-backend.h>
@@ -101,6 +101,51 @@ gradient_in_place(Context *c, Tensor *a, Tensor *b)
 	return ggml_soft_max_ext_back_inplace(c, ggml_neg(c, a), ggml_soft_max(c, b), 0.5f, 0);
 }
 
+/* The next numbers of t, from number *at on. */
+static Tensor *
+part(Context *c, Tensor *t, int64_t *at, int64_t n0, int64_t n1, int64_t n2, int64_t n3)
+{
+	size_t one = sizeof(float);
+	int64_t from = *at;
+
+	*at += n0 * n1 * n2 * n3;
+	return ggml_view_4d(c, t, n0, n1, n2, n3, one * (size_t)n0, one * (size_t)(n0 * n1),
+	                    one * (size_t)(n0 * n1 * n2), one * (size_t)from);
+}
+
+/* Three tokens of two sequences, whose states are two of five. */
+static Tensor *
+scan(Context *c, Tensor *a, Tensor *b, int64_t rows, int64_t heads, int64_t groups, int64_t decays)
+{
+	int64_t at = 0, first = 0;
+	Tensor *s = part(c, a, &first, 4, rows, heads, 5);
+	Tensor *x = part(c, b, &at, rows, heads, 3, 2), *dt = part(c, b, &at, heads, 3, 2, 1);
+	Tensor *decay = part(c, b, &at, decays, heads, 1, 1);
+	Tensor *in = part(c, b, &at, 4, groups, 3, 2), *out = part(c, b, &at, 4, groups, 3, 2);
+	Tensor *ids = ggml_argsort(c, ggml_view_1d(c, a, 5, 0), GGML_SORT_ORDER_DESC);
+
+	return ggml_silu(c, ggml_ssm_scan(c, s, x, dt, decay, in, out, ggml_view_1d(c, ids, 2, 0), 1));
+}
+
+static Tensor *
+mamba_1(Context *c, Tensor *a, Tensor *b)
+{
+	return scan(c, a, b, 1, 6, 2, 4);
+}
+
+static Tensor *
+mamba_2(Context *c, Tensor *a, Tensor *b)
+{
+	return scan(c, a, b, 3, 4, 2, 1);
+}
+
+/* A decay of each place, in heads of several rows. */
+static Tensor *
+mamba_1_heads(Context *c, Tensor *a, Tensor *b)
+{
+	return scan(c, a, b, 3, 4, 2, 4);
+}
+
 static const struct {
 	const char *name;
 	Tensor *(*make)(Context *, Tensor *, Tensor *);
@@ -110,6 +155,7 @@ static const struct {
 	{ "outer product of outer products", outer_of_outer },
 	{ "turned in place", turned_in_place },
 	{ "gradient in place", gradient_in_place },
+	{ "Mamba 1", mamba_1 }, { "Mamba 2", mamba_2 }, { "Mamba 1, heads", mamba_1_heads },
 };
 enum { GRAPHS = sizeof graph / sizeof graph[0] };
 

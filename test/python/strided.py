@@ -21,7 +21,7 @@ def integers(*shape, seed=1, low=-9, high=9, dtype=F32):
 def strided(values, order="", pad=0, gap=None):
     """The values in a flat array, as a view of it: row-major once the dims are in this order ("1023": the first two
     are swapped), with `pad` elements behind each of its rows."""
-    dims = [int(d) for d in order or "0123"[: values.ndim]]
+    dims = [int(d) for d in order or "01234"[: values.ndim]]
     shape = [values.shape[d] for d in dims]
     flat = np.full([*shape[:-1], shape[-1] + pad], gap or (np.nan if values.dtype.kind == "f" else 99), values.dtype)
     view = flat[..., : shape[-1]].transpose(np.argsort(dims))
@@ -60,18 +60,20 @@ def sizes_of(op, views):
 
 def right(ops, line, want, order="", pad=0, before=None, near=(), **args):
     """Takes this line of the table, at odd addresses if it is for any, and writes `want` where `strided` has it, and nothing
-    else. `near` are a relative and an absolute tolerance."""
+    else: of several outputs a dict of values, with a dict of orders. `near` are a relative and an absolute tolerance."""
     for op, gpu in ops:
-        odd, out = int(op.lines[line].kernels[0].constants["ALIGN"] == 1), next(p.name for p in op.params if p.written)
-        views = args | {out: strided(np.full_like(want, GAP) if before is None else before, order, pad, GAP)}
+        odd, out = int(op.lines[line].kernels[0].constants["ALIGN"] == 1), [p.name for p in op.params if p.written]
+        values, orders = (want, order) if isinstance(want, dict) else ({out[0]: want}, {out[0]: order})
+        views = {n: strided(np.full_like(x, GAP) if before is None else before, orders[n], pad, GAP) for n, x in values.items()} | args
         given = {name: Tensor(v, odd, gpu) if isinstance(v, np.ndarray) else v for name, v in views.items()}
         sizes, taken = sizes_of(op, views), ctypes.c_size_t()
         op.launch(device=gpu, **given, **sizes)
         op._calls._of[gpu].do("hexc_family_call_line", ctypes.byref(taken), None)
         assert taken.value == line, f"line {taken.value}, not {line}: {sizes}"
-        have, end = given[out].array.numpy(), memory(strided(want, order, pad, GAP), odd)
         same = np.testing.assert_allclose if near else np.testing.assert_array_equal
-        same(have, end, *near, err_msg=str(sizes))
+        for name in out:
+            have, end = given[name].array.numpy(), memory(strided(values[name], orders[name], pad, GAP), odd)
+            same(have, end, *near, err_msg=f"{name} {sizes}")
 
 
 def rows_of(table, at):
@@ -246,6 +248,46 @@ class Strided(unittest.TestCase):
         for line, m, n, pad in (0, 20, 50, 0), (1, 9, 200, 1), (2, 3, 1500, 4), (3, 5, 70, 3):
             x, b = (integers(2, 3, m, n, low=2**30, high=2**30 + 2, dtype=I32, seed=s) for s in (1, 2))
             right(ops, line, (x == b).sum(3).astype(I64), "210", 1, X=strided(x, "1203", pad), b=b)
+
+    @staticmethod
+    def tokens(first, q, k, m, v, g, skip, ids, kept):
+        """What the expressions of test_recurrence say: results and last states."""
+        (n, tokens, heads, rows), each = v.shape, v.shape[2] // q.shape[2]
+        y, last = np.full(v.shape, GAP, float), np.full((kept, n, heads, rows, q.shape[3]), GAP, float)
+        for b, h in np.ndindex(n, heads):
+            if not 0 <= ids[b] < len(first):
+                continue
+            s, i = first[ids[b], h].astype(float), h // each
+            for t in range(tokens):
+                old = s
+                s = s * g[b, t, h] + (v[b, t, h] - s @ m[b, t, i])[:, None] * k[b, t, i]
+                y[b, t, h] = (s + old * 2) @ q[b, t, i] + skip[h] * v[b, t, h]
+                if tokens - t <= kept:
+                    last[tokens - 1 - t, b, h] = s
+        return y, last
+
+    def test_recurrence(self):
+        """Numbers stay exact: m finds the sum of at most three. Sequences start from states in any order, and one from none."""
+        tensors = ("q: f32[B, T, HQ, D] strides [qb, qt, qh, qd], k: f32[B, T, HQ, D] strides [kb, kt, kh, 1], m: f32[B, T, HQ, D], "
+                   "v: f32[B, T, H, E] strides [vb, vt, vh, ve], g: f32[B, T, H] strides [gb, gt, gh], skip: f32[H], ids: i32[B]")  # fmt: skip
+        head, more = "b, t, h / (H / HQ), d", {"tensors": tensors, "chosen": "ids[b]"}
+        more |= {"probe": f"s * m[{head}]", "next": f"s * g[b, t, h :+ 1] + (v[b, t, h, e] - x) * k[{head}]"}
+        more |= {"read": f"(s + old * 2) * q[{head}]", "epilogue": "y + skip[h] * v[b, t, h, e]"}
+        for d, columns, kind in (128, 0, "f32"), (40, 0, "f16"), (40, 1, "f32"), (12, 0, "f32"), (100, 1, "f16"):
+            ops = both("recurrence", D=d, IN=kind, OUT="f32", **more, **({"columns": 1} if columns else {}))
+            for line, t, e, kept, pad in (0, 5, 20, 1, 4), (1, 3, 8, 4, 1), (0, 1, 33, 2, 0), (1, 4, 1, 2, 3):
+                first, q, k = integers(5, 4, e, d, low=-2, high=2), integers(3, t, 2, d, high=1, low=-1), integers(3, t, 2, d, high=1, low=-1)
+                v, g, skip = integers(3, t, 4, e, high=2, low=-2), integers(3, t, 4, high=1, low=-1), integers(4)
+                m, ids = np.zeros_like(k), np.array([3, -1, 1], I32)
+                m[..., 1::5][..., :3] = 1
+                y, last = self.tokens(first, q, k, m, v, g, skip, ids, kept)
+                assert abs(y).max() < 2**24 and (kind == "f32" or abs(last).max() <= 2048)
+                states, fixed = (F16 if kind == "f16" else F32), {"m": m, "skip": skip, "ids": ids}
+                args = {"q": strided(q, "3210", pad), "k": strided(k, "2013", pad), "v": strided(v, "0321", pad), "g": strided(g, "201", 2)}
+                args["FIRST"] = strided(first.astype(states), "1032" if columns else "1023", pad)
+                orders = {"Y": "2103", "LAST": "10243" if columns else "21034"}
+                with self.subTest(d=d, columns=columns, line=line):
+                    right(ops, line, {"Y": y.astype(F32), "LAST": last.astype(states)}, orders, pad, **args, **fixed)
 
     def test_argsort(self):
         """Of equal ones the first comes first, and NaNs come last, behind infinities."""

@@ -264,6 +264,16 @@ def _encoded(p: int, q: int, m: int, blocks: int, gap: int = 0) -> Sizes:
             **_slices("y", q, m, 24 * blocks + gap)}
 
 
+def _states(b: int, t: int, h: int, e: int, d: int, kept: int = 1) -> Sizes:
+    return {"B": b, "BS": b, "T": t, "H": h, "E": e, "K": kept, "sb": h * e * d, "sh": e * d, "se": d, "yb": t * h * e, "yt": h * e, "yh": e,
+            "lk": b * h * e * d, "lb": h * e * d, "lh": e * d, "le": d}
+
+
+_DELTA: dict[str, int | str] = {
+    "D": 128, "tensors": "q: f32[B, T, H, D], k: f32[B, T, H, D], v: f32[B, T, H, E], g: f32[B, T, H], beta: f32[B, T, H]",
+    "probe": "s * exp(g[b, t, h :+ 1]) * k[b, t, h, d]", "read": "s * q[b, t, h, d]",
+    "next": "s * exp(g[b, t, h :+ 1]) + (v[b, t, h, e] - x) * beta[b, t, h :+ 1] * k[b, t, h, d]"}
+
 OPS: dict[str, Op] = {
     "argsort": Op({"xm": 4100, "im": 64}, {"M": 9, "K": 5}, {"M": 4096, "K": 8},
                   (*_wide(64, 256, 1024, 4096), {"N": 1024}, {"N": 4096}), {"DESC": 1}),
@@ -343,6 +353,8 @@ OPS: dict[str, Op] = {
     "quantize": Op({"COLS": 0}, {"M": 9}, {"M": 4096},
                    (*_wide(128, 512, 1024, 4096, 8192), ({"N": 8200}, {"N": 16384}), ({"N": 264, "COLS": 128}, {"N": 4096, "COLS": 128}),
                     ({"N": 8199}, {"N": 16383}), ({"N": 263, "COLS": 128}, {"N": 4095, "COLS": 128})), choose=("COLS",)),
+    "recurrence": Op({}, {}, {}, ((_states(2, 9, 3, 20, 128, 2), _states(1, 512, 32, 128, 128)), (_states(2, 9, 3, 20, 128, 2), _states(64, 1, 32, 128, 128))),
+                     _DELTA, {"k": "unit", "beta": "share", "g": "negative"}),
     "reduce": Op({}, {}, {}, ((_sums(2, 3, 20, 60), _sums(2, 8, 65536, 64)), (_sums(2, 3, 9, 200), _sums(2, 8, 4096, 256)),
                               (_sums(2, 3, 9, 1032), _sums(2, 8, 256, 16384)), (_sums(2, 3, 9, 1031), _sums(2, 8, 256, 16383)))),
     "rotary": Op({"P": 4096}, {"H": 3}, {"H": 32}, ({"T": 8}, ({"T": 37}, {"T": 4096}), ({"T": 37}, {"T": 4096})), {},
