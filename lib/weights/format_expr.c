@@ -208,7 +208,7 @@ print_code(Writer *w)
 	int8_t table[16];
 
 	if (f->table_type) {
-		print_lookup(w, f->table, 16, 1);
+		print_lookup(w, f->table, 1 << dtype_info[d].bits, 1);
 	} else if (d == D_e2m1) { /* halves */
 		for (unsigned i = 0; i < 16; i++)
 			table[i] = (int8_t)(2 * num_of_code(d, i));

@@ -11,8 +11,8 @@ TEST_PROGRAM(.start = op_start, .one_process = true);
 enum { N = 64, K = 512 };
 
 static const char *const format[] = {
-	"Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_NL", "IQ4_XS", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K",
-	"TQ2_0", "MXFP4", "NVFP4",
+	"Q1_0", "Q2_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_NL", "IQ4_XS", "Q8_0", "Q2_K", "Q3_K", "Q4_K",
+	"Q5_K", "Q6_K", "TQ2_0", "MXFP4", "NVFP4",
 };
 enum { FORMATS = sizeof format / sizeof format[0] };
 
