@@ -28,6 +28,8 @@ const char *
 block_format(enum ggml_type type)
 {
 	switch ((int)type) {
+	case GGML_TYPE_Q1_0: return "Q1_0";
+	case GGML_TYPE_Q2_0: return "Q2_0";
 	case GGML_TYPE_Q4_0: return "Q4_0";
 	case GGML_TYPE_Q4_1: return "Q4_1";
 	case GGML_TYPE_Q5_0: return "Q5_0";
