@@ -125,9 +125,9 @@ largest(const Format *f, hexc_plane_id id)
 
 	if (p->dtype[0] == 'e')
 		return num_largest(dtype_find(p->dtype, strlen(p->dtype)));
-	for (int i = 0; i < FORMAT_PIECES && f->part[0].piece[i].layout; i++)
-		if (f->part[0].piece[i].plane == id)
-			bits += f->part[0].piece[i].bits;
+	for (const FormatPiece *q = f->part[0].piece; q->layout; q++)
+		if (q->plane == id)
+			bits += q->bits;
 	return p->dtype[0] == 'u' ? (1 << bits) - 1 : (1 << (bits - 1)) - 1;
 }
 

@@ -94,23 +94,55 @@ def make_tables(out, rng):
     w.close()
 
 
-def make_ggml(out, lib, rng):
-    """Formats that only ggml's C library decodes: random blocks."""
+def by_ggml(lib, t, d):
+    """Rows of blocks as ggml's C library decodes them."""
     import gguf
 
-    base = ctypes.CDLL(lib)
+    size, bytes_ = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[t]]
+    x = np.empty((d.shape[0], d.shape[1] // bytes_ * size), np.float32)
+    decode = getattr(lib, "dequantize_row_" + t.lower())
+    decode(ctypes.c_void_p(d.ctypes.data), ctypes.c_void_p(x.ctypes.data), ctypes.c_int64(x.size))
+    return x
+
+
+def random_blocks(t, rows, n, rng):
+    """With f16 scales that are numbers."""
+    import gguf
+
+    size, bytes_ = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[t]]
+    d = rng.integers(0, 256, (rows, n // size, bytes_), dtype=np.uint8)
+    scale = rng.standard_normal((rows, n // size, 1)).astype(np.float16)
+    if t == "IQ1_M":  # in the upper 4 bits of 4 words
+        for i in range(4):
+            at = d[:, :, 49 + 2 * i]
+            at[:] = at & 15 | (scale[:, :, 0].view(np.uint16) >> (4 * i) & 15) << 4
+    else:
+        at = 52 if t == "TQ1_0" else 0
+        d[:, :, at : at + 2] = scale.view(np.uint8)
+    return d.reshape(rows, -1)
+
+
+def make_ggml(out, path, rng):
+    """Formats that only ggml's C library decodes, and blocks beside their values, for types that do not load."""
+    import gguf
+
+    lib = ctypes.CDLL(path)
     w = gguf.GGUFWriter(os.path.join(out, "ggml.gguf"), "test")
     for t in ("Q1_0", "Q2_0"):
-        kind = gguf.GGMLQuantizationType[t]
-        size, bytes_ = gguf.GGML_QUANT_SIZES[kind]
-        d = rng.integers(0, 256, (16, 256 // size, bytes_), dtype=np.uint8)
-        d[:, :, :2] = rng.standard_normal((16, 256 // size, 1)).astype(np.float16).view(np.uint8)
-        d = d.reshape(16, -1)
-        x = np.empty((16, 256), np.float32)
-        decode = getattr(base, "dequantize_row_" + t.lower())
-        decode(ctypes.c_void_p(d.ctypes.data), ctypes.c_void_p(x.ctypes.data), ctypes.c_int64(x.size))
-        w.add_tensor(t.lower(), d, raw_dtype=kind)
-        expect("ggml.gguf", t.lower(), t, x)
+        d = random_blocks(t, 16, 256, rng)
+        w.add_tensor(t.lower(), d, raw_dtype=gguf.GGMLQuantizationType[t])
+        expect("ggml.gguf", t.lower(), t, by_ggml(lib, t, d))
+    finish(w)
+    os.makedirs(os.path.join(out, "values"), exist_ok=True)
+    w = gguf.GGUFWriter(os.path.join(out, "values", "ggml.gguf"), "test")
+    for t in ("TQ1_0", "IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S"):
+        d = random_blocks(t, 2, 512, rng)
+        w.add_tensor(t, d, raw_dtype=gguf.GGMLQuantizationType[t])
+        w.add_tensor(t + ".values", by_ggml(lib, t, d))
+    finish(w)
+
+
+def finish(w):
     w.write_header_to_file()
     w.write_kv_data_to_file()
     w.write_tensors_to_file()
