@@ -109,9 +109,15 @@ HEXC_API int hexc_format_at(size_t i, hexc_format *out);
 /* Writes the value of an element of a row of blocks as an expression for an operator's placeholder. `row`:
  * the start of an index of a tensor of u8 with the row's bytes ("w[p, q, m"); `index`: the name of the
  * element's number ("n"). The value is an f32: scale2 * scale * (code - bias) + offset2 * offset, from left
- * to right, each operation rounded once. Returns HEXC_OK; E_ARGS, no format of GGUF has this name; E_LIMIT,
- * out[0..n) is too short (8192 bytes are enough); E_INVALID. */
+ * to right, each operation rounded once. TQ1_0, IQ1_S, IQ1_M, IQ2_XXS, IQ2_XS, IQ2_S, IQ3_XXS and IQ3_S have
+ * an expression, too, although their weights do not load. Returns HEXC_OK; E_ARGS, no format of GGUF has this
+ * name; E_LIMIT, out[0..n) is too short (8192 bytes are enough); E_INVALID. */
 HEXC_API int hexc_format_expr(const char *format, const char *row, const char *index, char *out, size_t n);
+
+/* Returns the count of numbers in the codebook of a format, or 0 if it has none; a code selects 4 or 8 of
+ * them. The format's expression reads them from a tensor that the operator declares as
+ * "codebook: i8[COUNT]". Writes the first n to out, which may be NULL if n is 0. */
+HEXC_API size_t hexc_format_codebook(const char *format, int8_t *out, size_t n);
 
 /* ---- weights ----------------------------------------------------------------------------------------- */
 

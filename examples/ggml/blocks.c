@@ -36,6 +36,8 @@ const char *
 block_format(enum ggml_type type)
 {
 	switch ((int)type) {
+	case GGML_TYPE_Q1_0: return "Q1_0";
+	case GGML_TYPE_Q2_0: return "Q2_0";
 	case GGML_TYPE_Q4_0: return "Q4_0";
 	case GGML_TYPE_Q4_1: return "Q4_1";
 	case GGML_TYPE_Q5_0: return "Q5_0";
@@ -46,8 +48,16 @@ block_format(enum ggml_type type)
 	case GGML_TYPE_Q4_K: return "Q4_K";
 	case GGML_TYPE_Q5_K: return "Q5_K";
 	case GGML_TYPE_Q6_K: return "Q6_K";
+	case GGML_TYPE_IQ1_S: return "IQ1_S";
+	case GGML_TYPE_IQ1_M: return "IQ1_M";
+	case GGML_TYPE_IQ2_XXS: return "IQ2_XXS";
+	case GGML_TYPE_IQ2_XS: return "IQ2_XS";
+	case GGML_TYPE_IQ2_S: return "IQ2_S";
+	case GGML_TYPE_IQ3_XXS: return "IQ3_XXS";
+	case GGML_TYPE_IQ3_S: return "IQ3_S";
 	case GGML_TYPE_IQ4_NL: return "IQ4_NL";
 	case GGML_TYPE_IQ4_XS: return "IQ4_XS";
+	case GGML_TYPE_TQ1_0: return "TQ1_0";
 	case GGML_TYPE_TQ2_0: return "TQ2_0";
 	case GGML_TYPE_MXFP4: return "MXFP4";
 	case GGML_TYPE_NVFP4: return "NVFP4";
@@ -65,6 +75,17 @@ block_value(Work *w, enum ggml_type type, const char *row, const char *index)
 	return w->failed ? "" : text(w, "%s", expression);
 }
 
+void
+declare_codebook(Work *w, Launch *l, enum ggml_type type)
+{
+	size_t n = hexc_format_codebook(block_format(type), NULL, 0);
+
+	if (!n)
+		return;
+	declare(w, l, "codebook: i8[%zu]", n);
+	arg_codebook(w, l, "codebook", type);
+}
+
 /* A launch that computes y, whose rows are those of `blocks` at row `row`, an index of p, q and m. */
 static Launch *
 decode(Work *w, const View *blocks, const char *row, const char *more, const View *y)
@@ -74,6 +95,7 @@ decode(Work *w, const View *blocks, const char *row, const char *more, const Vie
 	set(w, l, "OUT", "%s", type_name(y->type));
 	set(w, l, "value", "%s", block_value(w, blocks->type, text(w, "w[%s", row), "n"));
 	declare(w, l, "w: u8[PW, QW, MW, NW] strides [wp, wq, wm, 1]%s", more);
+	declare_codebook(w, l, blocks->type);
 	arg_sizes(w, l, y, "");
 	arg_sizes(w, l, blocks, "W");
 	arg_rows(w, l, "w", "wpqm", blocks);

@@ -161,6 +161,17 @@ find_call(Calls *c, const Launch *l, char *why, size_t n)
 	return call ? call->call : NULL;
 }
 
+static bool
+set_codebook(Device *d, hexc_family_call *call, int at, enum ggml_type type, char *why, size_t n)
+{
+	void *codebook = device_codebook(d, type, why, n);
+
+	if (!codebook)
+		return false;
+	return !hexc_family_call_ptr(call, at, codebook, 0) ||
+	       say(why, n, "codebook", hexc_family_call_why(call));
+}
+
 static int
 set_arg(hexc_family_call *call, int at, const Arg *a, char *scratch)
 {
@@ -169,21 +180,26 @@ set_arg(hexc_family_call *call, int at, const Arg *a, char *scratch)
 	case ARG_FLOAT: return hexc_family_call_float(call, at, a->number);
 	case ARG_POINTER: return hexc_family_call_ptr(call, at, a->pointer, 0);
 	case ARG_SCRATCH: return hexc_family_call_ptr(call, at, scratch + a->integer, 0);
+	case ARG_CODEBOOK: break; /* set_codebook */
 	}
 	return HEXC_E_INVALID;
 }
 
 static bool
-set_args(hexc_family_call *call, const Launch *l, char *scratch, char *why, size_t n)
+set_args(Device *d, hexc_family_call *call, const Launch *l, char *scratch, char *why, size_t n)
 {
 	for (int i = 0; i < l->args; i++) {
-		int at = hexc_family_call_find(call, l->arg[i].name);
+		const Arg *a = &l->arg[i];
+		int at = hexc_family_call_find(call, a->name);
 
 		if (at < 0) {
-			snprintf(why, n, "%s: it has no argument %s", l->op, l->arg[i].name);
+			snprintf(why, n, "%s: it has no argument %s", l->op, a->name);
 			return false;
 		}
-		if (set_arg(call, at, &l->arg[i], scratch))
+		if (a->kind == ARG_CODEBOOK) {
+			if (!set_codebook(d, call, at, (enum ggml_type)a->integer, why, n))
+				return false;
+		} else if (set_arg(call, at, a, scratch))
 			return say(why, n, l->op, hexc_family_call_why(call));
 	}
 	return true;
@@ -220,7 +236,7 @@ launch(Calls *c, const Launch *l, void *scratch, void *stream, char *why, size_t
 	hexc_family_call *call = find_call(c, l, why, n);
 	uint64_t bytes = 0;
 
-	if (!call || !set_args(call, l, scratch, why, n))
+	if (!call || !set_args(c->d, call, l, scratch, why, n))
 		return false;
 	if (hexc_family_call_line(call, NULL, &bytes))
 		return say(why, n, l->op, hexc_family_call_why(call));

@@ -1,6 +1,7 @@
 /* device.c - a device of ggml: a GPU or the simulator, opened when it is first used. */
 #include "examples/ggml/ggml_hexc.h"
 #include <ggml-impl.h>
+#include "lib/hexc_weights.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +31,37 @@ device_open(Device *d, char *why, size_t n)
 	}
 	pthread_mutex_unlock(&d->lock);
 	return d->gpu;
+}
+
+/* Returns a codebook's numbers in the memory of the device, which is locked, or NULL. */
+static void *
+upload_codebook(Device *d, enum ggml_type type)
+{
+	int8_t number[CODEBOOK_MOST];
+	size_t count = hexc_format_codebook(block_format(type), number, sizeof number);
+	void *out;
+
+	if (count > sizeof number || hexc_gpu_alloc(d->gpu, count, &out))
+		return NULL;
+	if (!hexc_gpu_write(d->gpu, out, number, count))
+		return out;
+	hexc_gpu_free(d->gpu, out);
+	return NULL;
+}
+
+void *
+device_codebook(Device *d, enum ggml_type type, char *why, size_t n)
+{
+	void *out;
+
+	pthread_mutex_lock(&d->lock);
+	if (!d->codebook[type])
+		d->codebook[type] = upload_codebook(d, type);
+	out = d->codebook[type];
+	if (!out)
+		snprintf(why, n, "codebook: %s", hexc_gpu_why(d->gpu));
+	pthread_mutex_unlock(&d->lock);
+	return out;
 }
 
 static const char *

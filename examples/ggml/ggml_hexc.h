@@ -23,7 +23,7 @@
 #include "lib/hexc_ops.h"
 #include <pthread.h>
 
-enum { DEVICES_MOST = 16, WHY_MOST = 600 };
+enum { DEVICES_MOST = 16, WHY_MOST = 600, CODEBOOK_MOST = 1 << 14 };
 
 typedef struct Compiled Compiled;
 
@@ -40,6 +40,7 @@ typedef struct Device {
 	hexc_cache *cache;      /* of compiled kernels; may be NULL */
 	Compiled *compiled;     /* a list, by key, that lives as long as the device */
 	uint64_t allocated;     /* bytes in its buffers */
+	void *codebook[GGML_TYPE_COUNT]; /* in its memory; NULL until the first use */
 } Device;
 
 /* ---- device.c */
@@ -48,6 +49,8 @@ typedef struct Device {
 extern const struct ggml_backend_device_i device_interface;
 /* Opens the GPU if it is not open. Returns false, with one sentence in why, if it cannot be opened. */
 bool device_open(Device *d, char *why, size_t n);
+/* Returns the codebook of a block type in the device's memory, or NULL with one sentence in why[0..n). */
+void *device_codebook(Device *d, enum ggml_type type, char *why, size_t n);
 /* Writes through ggml's log: "HEXC0: what: why". */
 void device_log(const Device *d, const char *what, const char *why);
 

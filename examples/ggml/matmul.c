@@ -110,6 +110,7 @@ multiply(Work *w, const View *a, const Weight *b, const View *c, const Chain *ch
 		l = start(w, a, &b->view, c);
 		set(w, l, "weight", "%s", block_value(w, b->view.type, "w[pb, qb, row", "col"));
 		declare(w, l, "w: u8[PB, QB, N, NW] strides [wp, wq, wm, 1]");
+		declare_codebook(w, l, b->view.type);
 		arg_int(w, l, "NW", b->view.size[3]);
 		arg_rows(w, l, "w", "wpqm", &b->view);
 	} else {

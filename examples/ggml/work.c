@@ -107,6 +107,12 @@ arg_scratch(Work *w, Launch *l, const char *name, int64_t offset)
 	add(w, l, (Arg){ .name = name, .kind = ARG_SCRATCH, .integer = offset });
 }
 
+void
+arg_codebook(Work *w, Launch *l, const char *name, enum ggml_type type)
+{
+	add(w, l, (Arg){ .name = name, .kind = ARG_CODEBOOK, .integer = type });
+}
+
 int64_t
 work_scratch(Work *w, int64_t bytes)
 {

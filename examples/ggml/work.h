@@ -28,13 +28,14 @@ typedef struct Setting {
 	const char *name, *value;
 } Setting;
 
-typedef enum ArgKind { ARG_POINTER, ARG_SCRATCH, ARG_INT, ARG_FLOAT } ArgKind;
+typedef enum ArgKind { ARG_POINTER, ARG_SCRATCH, ARG_CODEBOOK, ARG_INT, ARG_FLOAT } ArgKind;
 
 typedef struct Arg {
 	const char *name;
 	ArgKind kind;
 	void *pointer;
-	int64_t integer;        /* of ARG_SCRATCH the offset in the scratch memory */
+	int64_t integer;        /* of ARG_SCRATCH the offset in the scratch memory; of ARG_CODEBOOK the
+	                         * block type */
 	double number;
 } Arg;
 
@@ -115,6 +116,8 @@ void arg_int(Work *w, Launch *l, const char *name, int64_t value);
 void arg_float(Work *w, Launch *l, const char *name, double value);
 void arg_pointer(Work *w, Launch *l, const char *name, void *pointer);
 void arg_scratch(Work *w, Launch *l, const char *name, int64_t offset);
+/* Sets it to the device's copy of the codebook of a block type. */
+void arg_codebook(Work *w, Launch *l, const char *name, enum ggml_type type);
 /* Formats text that lives as long as w. */
 const char *text(Work *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Reserves scratch memory and returns its offset, a multiple of 256. */
@@ -144,6 +147,8 @@ bool view_of_bytes(View *v, const struct ggml_tensor *t);
 bool view_of_blocks(View *v, const struct ggml_tensor *t);
 /* The value of an element in blocks as an expression (hexc_format_expr); "" marks w as failed. */
 const char *block_value(Work *w, enum ggml_type type, const char *row, const char *index);
+/* Declares and sets the tensor that the values of this type read, if there is one. */
+void declare_codebook(Work *w, Launch *l, enum ggml_type type);
 /* Adds a launch that decodes rows of n elements, and returns the f16 tensor in scratch memory. */
 View decode_blocks(Work *w, const View *blocks, int64_t n);
 /* Adds a launch that decodes them to y, floats of the same shape. */

@@ -37,6 +37,7 @@ const FileType gguf_types[] = {
 	{ "MXFP4", NULL, 39, 32, 17 },
 	{ "NVFP4", NULL, 40, 64, 36 },
 	{ "Q1_0", NULL, 41, 128, 18 },
+	{ "Q2_0", NULL, 42, 64, 18 },
 	{ NULL, NULL, 0, 0, 0 },
 };
 

@@ -6,7 +6,7 @@
 #include "lib/weights/file.h"
 #include "lib/hexc_weights.h"
 
-enum { FORMAT_PARTS = 4, FORMAT_PIECES = 8 };
+enum { FORMAT_PARTS = 4 };
 
 typedef enum PlaneOp { OP_none, OP_add, OP_negate, OP_invert } PlaneOp;
 
@@ -22,7 +22,7 @@ typedef struct FormatPart {
 	int16_t tile_n, tile_k, chunk, rows;
 	char order;
 	int8_t optional; /* 1: files may lack it; 2: and quantized weights lack it */
-	FormatPiece piece[FORMAT_PIECES];
+	const FormatPiece *piece; /* NULL: no part */
 } FormatPart;
 
 typedef struct FormatPlane {
@@ -48,6 +48,25 @@ typedef struct Format {
 extern const Format formats[];
 extern const size_t nformats;
 const Format *format_find(const char *name); /* NULL: none */
+
+/* ---- types with expressions only (block_types.c) --------------------------------------------------- */
+
+/* Rows of block_types.def. */
+typedef struct BlockBits {
+	const char *name; /* NULL: end of the bits */
+	int group;
+	FormatPiece piece; /* of no plane */
+} BlockBits;
+
+typedef struct BlockType {
+	const char *name;
+	int elements, bytes;
+	const char *codebook;  /* NULL: the value reads none */
+	const char *value; /* an expression with {n} and {NAME} of bits */
+	const BlockBits *bits;
+} BlockType;
+
+const BlockType *block_type_find(const char *name); /* NULL: none */
 
 /* ---- a weight of known size (format_match.c) ------------------------------------------------------ */
 

@@ -13,8 +13,7 @@ format_segs(Arena *a, const Fit *fit, const PartMap *p, hexc_plane_id plane)
 		return s;
 	fit_counts(fit, p, plane, &nk, &nn);
 	for (int64_t i = 0; i < nk * nn; i++) {
-		for (int j = 0; j < FORMAT_PIECES && p->part->piece[j].layout; j++) {
-			const FormatPiece *q = &p->part->piece[j];
+		for (const FormatPiece *q = p->part->piece; q->layout; q++) {
 			int bits = q->bits ? q->bits : (int)p->chunk, shift = q->shift;
 			int64_t at;
 			Layout l;

@@ -1,5 +1,5 @@
 /* format_expr.c - writes the value of an element of a row of blocks as an expression of the language, from
- * the format's bit layouts (formats.def). */
+ * the format's bit layouts (formats.def), or from a type's bits and expression (block_types.def). */
 #include "lib/weights/format.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,6 +8,8 @@
 typedef struct Writer {
 	const Format *format;
 	const FormatPart *part;
+	const BlockType *type;  /* else format and part */
+	int elements, bytes;    /* of a block */
 	const char *row, *index;
 	char *out;
 	size_t n, used;
@@ -38,12 +40,12 @@ print_digit(Writer *w, int64_t extent, int64_t before, int64_t group, int64_t st
 {
 	int64_t width = before * group;
 
-	if (extent == 1)
+	if (extent == 1 || stride == 0)
 		return;
-	print(w, " + %s %% %d", w->index, w->part->tile_k);
+	print(w, " + %s %% %d", w->index, w->elements);
 	if (width > 1)
 		print(w, " / %lld", (long long)width);
-	if (width * extent < w->part->tile_k)
+	if (width * extent < w->elements)
 		print(w, " %% %lld", (long long)extent);
 	if (stride != 1)
 		print(w, " * %lld", (long long)stride);
@@ -74,7 +76,7 @@ print_position(Writer *w, const Layout *l, int64_t group, bool bytes)
 static void
 print_byte(Writer *w, const FormatPiece *p, const Layout *l, int64_t group, int plus, bool far)
 {
-	print(w, "i32(%s, %s / %d * %d + %d", w->row, w->index, w->part->tile_k, w->part->chunk / 8,
+	print(w, "i32(%s, %s / %d * %d + %d", w->row, w->index, w->elements, w->bytes,
 	      p->base / 8 + plus);
 	print_position(w, l, group, true);
 	if (far) {
@@ -85,40 +87,37 @@ print_byte(Writer *w, const FormatPiece *p, const Layout *l, int64_t group, int 
 	print(w, "])");
 }
 
-/* Writes the bits of a piece, in their place in the value: an i32. */
+/* Writes the bits of a piece, in their place in the value: an i32. A piece of 1, 2, 4 or 8 bits lies in one
+ * byte. */
 static void
 print_piece(Writer *w, const FormatPiece *p, int64_t group)
 {
 	Layout l;
 	size_t end;
 	Writer nowhere = *w;
-	int64_t reach;
+	int64_t last; /* bits from the first byte to the last digit's end */
+	bool two, far;
 
-	if (!layout_parse(&l, p->layout, strlen(p->layout), &end)) {
+	if (p->bits > 16 || !layout_parse(&l, p->layout, strlen(p->layout), &end)) {
 		w->bad = true;
 		return;
 	}
-	reach = p->base % 8 + print_position(&nowhere, &l, group, false);
-	if (p->bits == 16 && reach == 0) {
-		print(w, "(");
-		print_byte(w, p, &l, group, 0, false);
+	last = p->base % 8 + print_position(&nowhere, &l, group, false) + p->bits;
+	two = last > 8 && (p->bits > 8 || 8 % p->bits);
+	far = last > (two ? 16 : 8);
+	print(w, "(%s", two ? "(" : "");
+	print_byte(w, p, &l, group, 0, far);
+	if (two) {
 		print(w, " | ");
-		print_byte(w, p, &l, group, 1, false);
+		print_byte(w, p, &l, group, 1, far);
 		print(w, " << 8)");
-		return;
 	}
-	if (8 % p->bits || p->bits > 8) { /* it may lie in two bytes */
-		w->bad = true;
-		return;
-	}
-	print(w, "(");
-	print_byte(w, p, &l, group, 0, reach + p->bits > 8);
-	if (p->bits < 8 && reach) {
+	if (last > p->bits) {
 		print(w, " >> i32((%d", p->base % 8);
 		print_position(w, &l, group, false);
-		print(w, ") %% 8)");
+		print(w, ")%s)", far ? " % 8" : "");
 	}
-	if (p->bits < 8)
+	if (p->bits < (two ? 16 : 8))
 		print(w, " & %d", (1 << p->bits) - 1);
 	print(w, ")");
 	if (p->shift)
@@ -131,11 +130,11 @@ print_bits(Writer *w, hexc_plane_id plane, int64_t group)
 {
 	const char *between = "(";
 
-	for (int i = 0; i < FORMAT_PIECES && w->part->piece[i].layout; i++) {
-		if (w->part->piece[i].plane != plane)
+	for (const FormatPiece *p = w->part->piece; p->layout; p++) {
+		if (p->plane != plane)
 			continue;
 		print(w, "%s", between);
-		print_piece(w, &w->part->piece[i], group);
+		print_piece(w, p, group);
 		between = " | ";
 	}
 	print(w, ")");
@@ -208,7 +207,7 @@ print_code(Writer *w)
 	int8_t table[16];
 
 	if (f->table_type) {
-		print_lookup(w, f->table, 16, 1);
+		print_lookup(w, f->table, 1 << dtype_info[d].bits, 1);
 	} else if (d == D_e2m1) { /* halves */
 		for (unsigned i = 0; i < 16; i++)
 			table[i] = (int8_t)(2 * num_of_code(d, i));
@@ -232,27 +231,81 @@ print_plane(Writer *w, hexc_plane_id plane, const char *operator)
 	if (!p->used)
 		return;
 	print(w, "%s%s", operator, p->op == OP_negate ? "-" : "");
-	print_number(w, p->dtype ? p->dtype : "", plane, group < 0 ? w->part->tile_k : group,
+	print_number(w, p->dtype ? p->dtype : "", plane, group < 0 ? w->elements : group,
 	             p->op == OP_add ? p->c : 0);
 	w->bad = w->bad || p->op == OP_invert;
+}
+
+/* Writes the bits of a name of the type: an i32. */
+static void
+print_named_bits(Writer *w, const char *name, size_t n)
+{
+	const char *between = "(";
+
+	for (const BlockBits *b = w->type->bits; b->name; b++) {
+		if (strlen(b->name) != n || strncmp(b->name, name, n) != 0)
+			continue;
+		print(w, "%s", between);
+		print_piece(w, &b->piece, b->group);
+		between = " | ";
+	}
+	print(w, ")");
+	w->bad = w->bad || *between == '(';
+}
+
+/* Writes the type's expression, with bits for names. */
+static void
+print_type(Writer *w)
+{
+	for (const char *p = w->type->value; *p;) {
+		size_t n = strcspn(p, "{");
+
+		print(w, "%.*s", (int)n, p);
+		p += n;
+		if (!*p)
+			return;
+		n = strcspn(++p, "}");
+		if (n == 1 && *p == 'n')
+			print(w, "%s", w->index);
+		else
+			print_named_bits(w, p, n);
+		p += n + 1;
+	}
+}
+
+static void
+print_format(Writer *w)
+{
+	w->part = &w->format->part[0];
+	w->elements = w->part->tile_k;
+	w->bytes = w->part->chunk / 8;
+	print_code(w);
+	print_plane(w, HEXC_PLANE_SCALE, " * ");
+	print_plane(w, HEXC_PLANE_SCALE2, " * ");
+	print_plane(w, HEXC_PLANE_OFFSET, " + ");
+	print_plane(w, HEXC_PLANE_OFFSET2, " * ");
 }
 
 int
 hexc_format_expr(const char *format, const char *row, const char *index, char *out, size_t n)
 {
 	const Format *f = format_find(format);
-	Writer w = { .format = f, .row = row, .index = index, .out = out, .n = n };
+	const BlockType *t = block_type_find(format);
+	Writer w = { .format = f, .type = t, .row = row, .index = index, .out = out, .n = n };
 
-	if (!f || !row || !index || !out || !n)
-		return f ? HEXC_E_INVALID : HEXC_E_ARGS;
-	w.part = &f->part[0];
-	if (strcmp(f->container, "gguf") != 0 || f->plane[HEXC_PLANE_ZERO].used)
+	if (!f && !t)
 		return HEXC_E_ARGS;
-	print_code(&w);
-	print_plane(&w, HEXC_PLANE_SCALE, " * ");
-	print_plane(&w, HEXC_PLANE_SCALE2, " * ");
-	print_plane(&w, HEXC_PLANE_OFFSET, " + ");
-	print_plane(&w, HEXC_PLANE_OFFSET2, " * ");
+	if (!row || !index || !out || !n)
+		return HEXC_E_INVALID;
+	if (f && (strcmp(f->container, "gguf") != 0 || f->plane[HEXC_PLANE_ZERO].used))
+		return HEXC_E_ARGS;
+	if (f) {
+		print_format(&w);
+	} else {
+		w.elements = t->elements;
+		w.bytes = t->bytes;
+		print_type(&w);
+	}
 	if (w.bad)
 		out[0] = 0;
 	return w.bad ? HEXC_E_LIMIT : HEXC_OK;

@@ -13,8 +13,8 @@ plane_type(const hexc_plane *p)
 bool
 part_holds(const FormatPart *part, hexc_plane_id plane)
 {
-	for (int i = 0; i < FORMAT_PIECES && part->piece[i].layout; i++)
-		if (part->piece[i].plane == plane)
+	for (const FormatPiece *p = part->piece; p && p->layout; p++)
+		if (p->plane == plane)
 			return true;
 	return false;
 }

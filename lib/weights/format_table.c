@@ -18,9 +18,9 @@ const Format formats[] = {
 #define PART(suffix_, types_, tile_n_, tile_k_, order_, chunk_, rows_, optional_)                       \
 	{                                                                                               \
 		suffix_, types_, tile_n_, tile_k_, chunk_, rows_, ORDER_##order_, optional_,            \
-		{
+		(const FormatPiece[]){
 #define PIECE(id, bits_, shift_, base_, layout_) { layout_, bits_, shift_, base_, HEXC_PLANE_##id },
-#define END_PART } },
+#define END_PART { NULL, 0, 0, 0, 0 } } },
 #define END } },
 #include "lib/weights/formats.def"
 };

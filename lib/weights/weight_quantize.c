@@ -29,8 +29,8 @@ code_range(CodeRange *r, const Format *format)
 			r->hi = fmax(r->hi, r->table[i]);
 		}
 	}
-	/* TQ2_0's fourth code is unused; a symmetric i8 has no -128 */
-	if (strcmp(format->name, "TQ2_0") == 0)
+	/* of ternary codes the fourth is unused; a symmetric i8 has no -128 */
+	if (r->lo == -1 && r->hi == 2)
 		r->hi = 1;
 	if (r->lo == -128)
 		r->lo = -127;
@@ -62,6 +62,17 @@ typedef struct Ideal {
 	double scale, zero, offset;
 } Ideal;
 
+/* The scale of codes -1 and 1 with the least sum of squared errors. */
+static double
+mean_magnitude(const float *x, int64_t n)
+{
+	double sum = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		sum += fabs((double)x[i]);
+	return sum / (double)n;
+}
+
 static Ideal
 ideal(const CodeRange *r, const float *x, int64_t n)
 {
@@ -82,6 +93,8 @@ ideal(const CodeRange *r, const float *x, int64_t n)
 	} else if (p[HEXC_PLANE_ZERO].used) {
 		q.scale = (hi - lo) / span;
 		q.zero = q.scale > 0 ? fmin(fmax(nearbyint(r->lo - lo / q.scale), r->lo), r->hi) : 0;
+	} else if (r->n == 2) {
+		q.scale = mean_magnitude(x, n);
 	} else if (dtype_is_float(r->code) || r->lo == -r->hi) {
 		q.scale = fabs(far) / r->hi;
 	} else { /* one more code below 0: the value of largest magnitude is mapped there, whatever its
@@ -112,9 +125,9 @@ largest(const Format *f, hexc_plane_id id)
 
 	if (p->dtype[0] == 'e')
 		return num_largest(dtype_find(p->dtype, strlen(p->dtype)));
-	for (int i = 0; i < FORMAT_PIECES && f->part[0].piece[i].layout; i++)
-		if (f->part[0].piece[i].plane == id)
-			bits += f->part[0].piece[i].bits;
+	for (const FormatPiece *q = f->part[0].piece; q->layout; q++)
+		if (q->plane == id)
+			bits += q->bits;
 	return p->dtype[0] == 'u' ? (1 << bits) - 1 : (1 << (bits - 1)) - 1;
 }
 

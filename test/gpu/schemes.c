@@ -86,7 +86,9 @@ scheme_of(Scheme *s, const hexc_weight *w)
 		constant(s, "SCALE", scale, 0);
 	if (p[HEXC_PLANE_ZERO].dtype)
 		constant(s, "ZEROS", p[HEXC_PLANE_ZERO].dtype, 0);
-	else if (!p[HEXC_PLANE_OFFSET].dtype && !p[HEXC_PLANE_TABLE].dtype)
+	else if (p[HEXC_PLANE_TABLE].dtype)
+		constant(s, "TABLE", NULL, p[HEXC_PLANE_TABLE].cols);
+	else if (!p[HEXC_PLANE_OFFSET].dtype)
 		constant(s, "ZERO", NULL, w->bias);
 }
 

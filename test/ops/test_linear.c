@@ -9,7 +9,7 @@
 
 TEST_PROGRAM(.start = op_start, .one_process = true, .timeout = 300, .passed = op_passed);
 
-enum { FORMATS = 48 };
+enum { FORMATS = 50 };
 
 static hexc_gpu *gpu[2];
 

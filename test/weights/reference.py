@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Weights written and read by the formats' own packages: reference.py DIR [SEED] [--gptq SRC] [--awq SRC]
+[--ggml SRC LIB]
 
 Writes DIR/*.gguf and DIR/*.safetensors with the packages' own writers, and DIR/expected.tsv with the result of
 their own decoders for each weight: file, name, format, rows, columns, the CRC-32 of the f32 values (with -0 as
@@ -10,9 +11,13 @@ from its wheel 0.7.1) and --awq (a directory that contains the module awq, from 
 0.2.9), their classes write GPTQ, AWQ and Marlin on the CPU. That needs torch (Debian's python3-torch
 suffices) and safetensors.
 
+With --ggml (the source of llama.cpp and its libggml-base.so, both of llama-cpp-python 0.3.36) that library
+decodes the types that the package gguf does not. The package then comes from this source.
+
 test/weights/fixtures was created by
-	/usr/bin/python3 test/weights/reference.py test/weights/fixtures 1 --gptq WHEEL --awq SOURCE
+	/usr/bin/python3 test/weights/reference.py test/weights/fixtures 1 --gptq WHEEL --awq SOURCE --ggml SOURCE LIB
 These files contain only the packages' output for random numbers."""
+import ctypes
 import importlib.util
 import os
 import sys
@@ -83,6 +88,61 @@ def make_tables(out, rng):
         d = d.reshape(16, -1)
         w.add_tensor(t.lower(), d, raw_dtype=kind)
         expect("tables.gguf", t.lower(), t, dequantize(d, kind))
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+
+
+def by_ggml(lib, t, d):
+    """Rows of blocks as ggml's C library decodes them."""
+    import gguf
+
+    size, bytes_ = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[t]]
+    x = np.empty((d.shape[0], d.shape[1] // bytes_ * size), np.float32)
+    decode = getattr(lib, "dequantize_row_" + t.lower())
+    decode(ctypes.c_void_p(d.ctypes.data), ctypes.c_void_p(x.ctypes.data), ctypes.c_int64(x.size))
+    return x
+
+
+def random_blocks(t, rows, n, rng):
+    """With f16 scales that are numbers."""
+    import gguf
+
+    size, bytes_ = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[t]]
+    d = rng.integers(0, 256, (rows, n // size, bytes_), dtype=np.uint8)
+    scale = rng.standard_normal((rows, n // size, 1)).astype(np.float16)
+    if t == "IQ1_M":  # in the upper 4 bits of 4 words
+        for i in range(4):
+            at = d[:, :, 49 + 2 * i]
+            at[:] = at & 15 | (scale[:, :, 0].view(np.uint16) >> (4 * i) & 15) << 4
+    else:
+        at = 52 if t == "TQ1_0" else 0
+        d[:, :, at : at + 2] = scale.view(np.uint8)
+    return d.reshape(rows, -1)
+
+
+def make_ggml(out, path, rng):
+    """Formats that only ggml's C library decodes, and blocks beside their values, for types that do not load."""
+    import gguf
+
+    lib = ctypes.CDLL(path)
+    w = gguf.GGUFWriter(os.path.join(out, "ggml.gguf"), "test")
+    for t in ("Q1_0", "Q2_0"):
+        d = random_blocks(t, 16, 256, rng)
+        w.add_tensor(t.lower(), d, raw_dtype=gguf.GGMLQuantizationType[t])
+        expect("ggml.gguf", t.lower(), t, by_ggml(lib, t, d))
+    finish(w)
+    os.makedirs(os.path.join(out, "values"), exist_ok=True)
+    w = gguf.GGUFWriter(os.path.join(out, "values", "ggml.gguf"), "test")
+    for t in ("TQ1_0", "IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S"):
+        d = random_blocks(t, 2, 512, rng)
+        w.add_tensor(t, d, raw_dtype=gguf.GGMLQuantizationType[t])
+        w.add_tensor(t + ".values", by_ggml(lib, t, d))
+    finish(w)
+
+
+def finish(w):
     w.write_header_to_file()
     w.write_kv_data_to_file()
     w.write_tensors_to_file()
@@ -197,6 +257,11 @@ def make_awq(out, src, rng, torch):
 def main():
     args = sys.argv[1:]
     src = {}
+    if "--ggml" in args:
+        i = args.index("--ggml")
+        sys.path.insert(0, os.path.join(args[i + 1], "gguf-py"))
+        src["--ggml"] = args[i + 2]
+        del args[i : i + 3]
     for option in ("--gptq", "--awq"):
         if option in args:
             i = args.index(option)
@@ -208,7 +273,7 @@ def main():
     out, rng = args[0], np.random.default_rng(seed)
     os.makedirs(out, exist_ok=True)
     make_gguf(out, rng)
-    if src:
+    if "--gptq" in src or "--awq" in src:
         import torch
     if "--gptq" in src:
         make_gptq(out, src["--gptq"], rng, torch)
@@ -216,6 +281,8 @@ def main():
     if "--awq" in src:
         make_awq(out, src["--awq"], rng, torch)
     make_tables(out, np.random.default_rng(seed + 100))  # with or without the others
+    if "--ggml" in src:
+        make_ggml(out, src["--ggml"], np.random.default_rng(seed + 200))
     with open(os.path.join(out, "expected.tsv"), "w") as f:
         f.write("\n".join(lines) + "\n")
 

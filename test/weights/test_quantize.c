@@ -120,8 +120,10 @@ may_be(const hexc_format *f, const hexc_weight *w)
 	                           : group <= 128      ? 5.8
 	                                          : 6.6;
 
-	if (strcmp(f->name, "TQ2_0") == 0)
-		return 0.85; /* three values for 256 numbers, by the largest */
+	if (bits == 1)
+		return 0.61; /* of a normal distribution, sqrt(1 - 2 / pi) */
+	if (strcmp(f->name, "TQ2_0") == 0 || strcmp(f->name, "Q2_0") == 0)
+		return 0.85; /* three values for 64 or 256 numbers, by the largest */
 	if (strcmp(f->code, "e2m1") == 0)
 		return 0.17;
 	if (strcmp(f->code, "e4m3") == 0)
