@@ -169,6 +169,24 @@ class Strided(unittest.TestCase):
                         want[p, q, at[0, q, i]] = value[p, q, i]
                 right(ops, line, want, "2013", pad, before=before, A=strided(a, "0213", pad), I=strided(at, "", 1), **args)
 
+    def test_indexer(self):
+        """Heads past the end find nothing; keys are of a tensor, or computed of bytes."""
+        key = {"key": "floor(k8[p, row, col / 2] / where(col % 2 == 0, 1, 16)) % 16 - 8", "tensors": "k8: u8[P, N, NK] strides [kp, kn, 1], c: f32[PC, N]"}
+        for more in {"KEY": "bf16", "ACT": "tf32", "D": 128, "tensors": "c: f32[PC, N]"}, key | {"D": 48, "score": "max(x, -7)"}:
+            ops, d = both("indexer", IN="f32", epilogue="x + c[p % PC, n]", **more), more["D"]
+            for line, m, h, n, pad in (0, 3, 40, 70, 4), (0, 16, 5, 65, 0), (1, 70, 5, 130, 8), (2, 9, 33, 67, 3), (3, 17, 3, 64, 1):
+                q, w, c = integers(2, m, h, d), integers(2, m, h, seed=2), integers(1, n, seed=3)
+                k, args = integers(2, n, d, seed=4), {}
+                args["K"] = strided((k.view(np.uint32) >> 16).astype(np.uint16), "102", pad)
+                if "key" in more:
+                    k8 = integers(2, n, d // 2, low=0, high=255, dtype=np.uint8)
+                    k, args = np.stack([k8 % 16, k8 // 16], -1).reshape(2, n, d).astype(F32) - 8, {"k8": strided(k8, "102", pad)}
+                s = np.maximum(np.einsum("pmhd,pnd->pmhn", q, k), -7 if "score" in more else 0)
+                want = np.einsum("pmh,pmhn->pmn", w, s) + c
+                with self.subTest(line=line, key="key" in more):
+                    args |= {"Q": strided(q, "1203", pad), "W": strided(w, "102", pad), "c": c}
+                    right(ops, line, want.astype(F32), "102", pad, **args)
+
     def test_compute(self):
         """Indices that are read and computed, some of them out of bounds; Y transposed."""
         value = "where(n < N / 2, a[p, q, to[m], n * 2], a[p, Q - 1 - q, m - 1, n - 1]) + b[(m * 7 + n) % L] * f32(p)"

@@ -245,6 +245,12 @@ def _multiplied(p: int, q: int, pb: int, qb: int, m: int, n: int, k: int) -> Siz
             **_slices("a", q, m, k), **_slices("b", qb, n, k, "n"), **_slices("c", q, m, n)}
 
 
+def _found(p: int, m: int, h: int, n: int, d: int = 128) -> Sizes:
+    """The sizes of an indexer whose elements are adjacent."""
+    return {"P": p, "M": m, "H": h, "N": n, "qp": m * h * d, "qm": h * d, "qh": d, "wp": m * h, "wm": h,
+            "kp": n * d, "kn": d, "yp": m * n, "ym": n}
+
+
 def _elements(p: int, q: int, m: int, n: int) -> Sizes:
     return {"P": p, "Q": q, "M": m, "N": n, **_slices("y", q, m, n), "yn": 1}
 
@@ -302,6 +308,9 @@ OPS: dict[str, Op] = {
     "gemm_q": Op({}, {"N": 136}, {"N": 4096, "K": 4096},
                  (({"M": 16, "K": 2048}, {"M": 16, "K": 7168}), ({"M": 16, "K": 272}, {"M": 16, "K": 2032}), ({"M": 40, "K": 272}, {"M": 64}), ({"M": 72, "K": 272}, {"M": 256}),
                   ({"M": 264, "N": 1032, "K": 144}, {"M": 2048}), ({"M": 72, "K": 275}, {"M": 512, "K": 4095})), {"OUT": "f32"}),
+    "indexer": Op({}, {}, {}, ((_found(2, 3, 40, 130), _found(1, 1, 64, 65536)), (_found(2, 70, 5, 130), _found(1, 1024, 64, 8192)),
+                               (_found(2, 3, 40, 131), _found(1, 1, 64, 65535)), (_found(2, 70, 5, 131), _found(1, 1024, 64, 8191))),
+                  {"IN": "f16", "OUT": "f32"}),
     "kv_append": Op({}, {"HK": 2, "S": 128}, {"HK": 8, "S": 65536},
                     (({"T": 9}, {"T": 64}), ({"T": 72}, {"T": 4096}), ({"T": 72}, {"T": 4096})), {}, {"SLOT": "distinct S"}),
     "linear": Op({}, {"N": 136}, {"N": 14336, "K": 4096},
