@@ -1,5 +1,6 @@
 /* indexer.c - LIGHTNING_INDEXER: which keys a query's heads find, weighted. ggml's q[d, h, m, p],
- * k[d, 1, n, p], weights[h, m, 1, p] and dst[n, m, 1, p] are hexc's Q[p, m, h, d], K[p, n, d], W[p, m, h] and Y[p, m, n]. */
+ * k[d, 1, n, p], weights[h, m, 1, p] and dst[n, m, 1, p] are hexc's Q[p, m, h, d], K[p, n, d], W[p, m, h]
+ * and Y[p, m, n]. */
 #include "examples/ggml/work.h"
 
 typedef struct Indexer {

@@ -52,7 +52,8 @@ def both(name, **settings):
 def sizes_of(op, views):
     """The sizes and strides that its kernels name."""
     found = {}
-    for p in (p for line in op.lines for p in line.kernels[0].params if p.kind == "tensor"):
+    tensors = (p for line in op.lines for k in line.kernels for p in k.params if p.kind == "tensor")
+    for p in (p for p in tensors if p.name in views):
         a = views[p.name]
         found |= zip([*p.shape, *p.strides], [*a.shape, *(s // a.itemsize for s in a.strides)], strict=True)
     return {p.name: found[p.name] for p in op.params if p.kind == "size"}
@@ -186,6 +187,26 @@ class Strided(unittest.TestCase):
                 with self.subTest(line=line, key="key" in more):
                     args |= {"Q": strided(q, "1203", pad), "W": strided(w, "102", pad), "c": c}
                     right(ops, line, want.astype(F32), "102", pad, **args)
+
+    def test_decode(self):
+        """Wide heads, with a mask and a sink; all share one key and value, or keys are values, too."""
+        more = {"IN": "f32", "OUT": "f32", "tensors": "sinks: f32[H], mask: f32[M, N]", "score": "s + mask[i, j]", "sink": "sinks[h]"}
+        for d, dv, latent in (320, 256, 0), (512, 512, 0), (576, 512, 1):
+            ops = both("decode", strided=1, D=d, DV=dv, **more, **({"latent": 1} if latent else {}))
+            for line, b, m, h, hk, n, pad in ((0, 2, 2, 6, 1, 300, 8), (1, 1, 3, 20, 2, 70, 0), (3, 1, 20, 6, 2, 130, 16),
+                                              (4, 1, 5, 8, 1, 40, 1)):  # fmt: skip
+                q, k = integers(b, m, h, d, high=2) / F32(4), integers(1, n, hk, d, seed=2).astype(F16) / F16(8)
+                v = k[..., :dv] if latent else integers(1, n, hk, dv, seed=3).astype(F16)
+                mask, sinks = np.where(integers(m, n, seed=4) < -7, -np.inf, 0).astype(F32), integers(h, seed=5)
+                of = np.arange(h) * hk // h
+                s = np.einsum("bmhd,nhd->bmhn", q, k[0][:, of].astype(F32)) * 0.25 + mask[:, None]
+                top = np.maximum(s.max(3), sinks)[..., None]
+                p = np.exp(s - top)
+                want = np.einsum("bmhn,nhd->bmhd", p, v[0][:, of].astype(F32)) / (p.sum(3) + np.exp(sinks - top[..., 0]))[..., None]
+                args = {"Q": strided(q, "1203", pad), "K": strided(k, "0213", pad), "sinks": sinks, "mask": mask, "scale": 0.25}
+                args |= {} if latent else {"V": strided(v, "1203", pad)}
+                with self.subTest(d=d, line=line):  # p, up to 1, is rounded to f16, and values are up to 9
+                    right(ops, line, want.astype(F32), "2103", pad, near=(0, 9 * 2**-10), **args)
 
     def test_compute(self):
         """Indices that are read and computed, some of them out of bounds; Y transposed."""
