@@ -122,7 +122,7 @@ adjacent(const View *v, int i)
 static void
 merge(View *v, int i)
 {
-	if (v->size[i + 1] == 1)
+	if (v->size[i + 1] == 1 && v->size[i] > 1)
 		v->stride[i + 1] = v->stride[i];
 	v->size[i + 1] *= v->size[i];
 	for (; i > 0; i--) {
@@ -147,7 +147,7 @@ void
 views_merge(View *const *v, int n, int dims)
 {
 	for (int i = dims - 2; i >= 0; i--)
-		for (int left = i; left >= 0 && v[0]->size[i] > 1 && all_adjacent(v, n, i); left--)
+		for (int left = i; left >= 0 && all_adjacent(v, n, i); left--)
 			for (int j = 0; j < n; j++)
 				merge(v[j], i);
 }

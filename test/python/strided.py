@@ -251,6 +251,42 @@ class Strided(unittest.TestCase):
                 with self.subTest(down=down, line=line, m=m):
                     right(ops, line, want, "", pad, X=strided(x, "", pad))
 
+    @staticmethod
+    def ordered(x):
+        """Integers that order as `argsort` orders numbers: the place is the lower half."""
+        bits = x.astype(F32).view(I32)
+        order = np.where(np.isnan(x), 0x7FC00000, np.where(bits < 0, bits ^ 0x7FFFFFFF, bits)).astype(I64)
+        return (order << 32) + np.arange(x.shape[1])
+
+    def test_sort_runs(self):
+        for down, kind in (0, F32), (1, F16):
+            ops = both("sort_runs", IN="f16" if down else "f32", DESC=down, BN=1024)
+            for line, m, n, pad in (0, 2, 2052, 4), (0, 3, 1024, 0), (1, 2, 1030, 1):
+                x = integers(m, n, high=20, dtype=kind)
+                x[:, 3::7], x[:, 4::9], x[:, 5::11], x[:, 6::13] = np.nan, np.inf, -np.inf, 0
+                want = self.ordered(-x if down else x)
+                for at in range(0, n, 1024):
+                    want[:, at : at + 1024].sort(1)
+                right(ops, line, want, X=strided(x, "", pad))
+
+    def test_merge_runs(self):
+        """An odd number of runs, a short one, and what is not kept; also to places alone."""
+        for kind, out in (I64, "i64"), (I32, "i32"):
+            ops = both("merge_runs", OUT=out)
+            for line, m, n, length, keep, c, pad in ((0, 2, 2500, 500, 5000, 2500, 2), (0, 3, 3001, 1000, 300, 3001, 0), (0, 1, 40, 64, 99, 40, 0),
+                                                     (1, 2, 1700, 1000, 70, 70, 1), (1, 2, 1999, 1000, 1999, 1999, 3)):  # fmt: skip
+                x = self.ordered(integers(m, n, high=40))
+                for at in range(0, n, length):
+                    x[:, at : at + length].sort(1)
+                before = integers(m, c, seed=2, dtype=kind)
+                want = before.copy()
+                for at in range(0, n, 2 * length):
+                    merged = np.sort(x[:, at : at + 2 * length], 1)[:, :keep].astype(kind)
+                    end = min(c, at + merged.shape[1])
+                    want[:, at:end] = merged[:, : max(0, end - at)]
+                with self.subTest(out=out, n=n, keep=keep):
+                    right(ops, line, want, "", pad, before=before, X=x, L=length, KEEP=keep)
+
     def test_norm(self):
         """To length 1; rows shorter than eps are divided by eps."""
         ops = both("norm", strided=1, LENGTH=1, IN="f32", tensors="gain: f32[N], c: f32[M]", epilogue="x * gain[n] + c[m]")
