@@ -287,6 +287,29 @@ class Strided(unittest.TestCase):
                 with self.subTest(out=out, n=n, keep=keep):
                     right(ops, line, want, "", pad, before=before, X=x, L=length, KEEP=keep)
 
+    def test_sinkhorn(self):
+        ops = both("sinkhorn", IN="f32", R=4, tensors="b: f32[NB], k: f32", input="x * k + b[i * 4 + j + 2]")
+        for line, m, pad in (0, 100, 0), (0, 3, 4), (1, 70, 1):
+            x, b = integers(m, 4, 4, high=4), integers(20, seed=2, high=3)
+            y = x * 0.5 + b[2:18].reshape(4, 4).astype(float)
+            y = np.exp(y - y.max(2, keepdims=True))
+            y = y / y.sum(2, keepdims=True) + 1e-3
+            for step in range(5):
+                y = y / (y.sum(2, keepdims=True) + 1e-3) if step else y
+                y = y / (y.sum(1, keepdims=True) + 1e-3)
+            # each of 10 divisions is off by 2^-20 of itself
+            right(ops, line, y.astype(F32), "102", pad, X=strided(x, "102", pad), b=b, k=0.5, eps=1e-3, STEPS=5, near=(2e-5, 1e-6))
+
+    def test_solve_lower(self):
+        """Of integers, with a diagonal of 2: results are exact. What is above the diagonal is NaN."""
+        ops = both("solve_lower")
+        for line, n, k, pad in (0, 33, 40, 4), (0, 64, 32, 0), (0, 7, 3, 1), (1, 70, 33, 1), (1, 5, 64, 3):
+            a, x = integers(2, 3, n, n, high=1), integers(2, 3, n, k, seed=2)
+            a = np.where(np.eye(n, dtype=bool), 2, np.tril(a)).astype(F32)
+            b = a @ x
+            a[..., np.triu_indices(n, 1)[0], np.triu_indices(n, 1)[1]] = np.nan
+            right(ops, line, x, "2013", pad, A=strided(a, "1023", pad), B=strided(b, "0213", pad))
+
     def test_norm(self):
         """To length 1; rows shorter than eps are divided by eps."""
         ops = both("norm", strided=1, LENGTH=1, IN="f32", tensors="gain: f32[N], c: f32[M]", epilogue="x * gain[n] + c[m]")

@@ -251,6 +251,11 @@ def _found(p: int, m: int, h: int, n: int, d: int = 128) -> Sizes:
             "kp": n * d, "kn": d, "yp": m * n, "ym": n}
 
 
+def _solved(p: int, q: int, n: int, k: int) -> Sizes:
+    """The sizes of triangular systems whose elements are adjacent."""
+    return {"P": p, "Q": q, "N": n, "K": k, **_slices("a", q, n, n, "n"), **_slices("b", q, n, k, "n"), **_slices("x", q, n, k, "n")}
+
+
 def _elements(p: int, q: int, m: int, n: int) -> Sizes:
     return {"P": p, "Q": q, "M": m, "N": n, **_slices("y", q, m, n), "yn": 1}
 
@@ -359,6 +364,9 @@ OPS: dict[str, Op] = {
                                 (_stores(100, 2, 3, 72, 264), _stores(65536, 1, 8, 4096, 1024)), (_stores(100, 2, 3, 72, 265), _stores(65536, 1, 8, 4096, 1023))),
                    {"OUT": "f16", "INDEX": "i64"}, {"I": "distinct V"}),
     "softmax": Op({}, {"M": 9}, {"M": 4096}, (*_wide(128, 512, 1024, 4096, 8192), ({"N": 8200}, {"N": 128256}), ({"N": 8199}, {"N": 128255}))),
+    "sinkhorn": Op({"xr": 4, "yr": 4}, {"M": 70, "xm": 16, "ym": 16, "STEPS": 4}, {"M": 65536, "xm": 24, "ym": 16, "STEPS": 20}, ({}, {}), {"IN": "f32"}, {},
+                   {"eps": 1e-6}),
+    "solve_lower": Op({}, {}, {}, ((_solved(2, 3, 33, 40), _solved(16, 32, 64, 128)),) * 2, {}, {"A": "positive"}),
     "sort_runs": Op({}, {"M": 2, "N": 5000, "xm": 5000}, {"M": 1, "N": 1 << 20, "xm": 1 << 20}, ({}, {}), {"IN": "f32"}),
     "top_k": Op({}, {"M": 9}, {"M": 4096}, (*_wide(1024, 4096), ({"N": 8200}, {"N": 128256}), ({"N": 8203}, {"N": 128255}))),
     "transpose": Op({}, {"P": 2}, {"P": 8}, (({"M": 8, "N": 200}, {"M": 8, "N": 65536}), ({"M": 200, "N": 8}, {"M": 65536, "N": 8}), ({"M": 72, "N": 200}, {"M": 4096, "N": 4096}),
