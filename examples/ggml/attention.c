@@ -60,6 +60,16 @@ cache_of(Work *w, View *v, const struct ggml_tensor *t)
 	return true;
 }
 
+/* The same values as elements of another type. */
+static View
+converted(Work *w, const View *v, enum ggml_type type)
+{
+	View y = scratch_view(w, type, v->size[0], v->size[1], v->size[2], v->size[3]);
+
+	copy_view(w, v, &y);
+	return y;
+}
+
 static bool
 read_attention(Work *w, Attention *a, const struct ggml_tensor *op)
 {
@@ -78,6 +88,8 @@ read_attention(Work *w, Attention *a, const struct ggml_tensor *op)
 	a->v.size[3] = op->src[2]->ne[0];
 	if (!a->latent && !cache_of(w, &a->v, op->src[2]))
 		return false;
+	if (a->v.type != a->k.type && is_float(&a->v) && is_float(&a->k))
+		a->v = converted(w, &a->v, a->k.type);
 	if (a->masked && !view_of(&a->mask, op->src[3]))
 		return false;
 	swap_heads(&a->q);
