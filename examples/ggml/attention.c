@@ -1,10 +1,14 @@
 /* attention.c - FLASH_ATTN_EXT. ggml's Q[d, m, h, b] is hexc's Q[b, m, h, d]: queries and heads change
- * places. The mask is added to the scores, which ALiBi's slopes multiply. */
+ * places. The mask is added to the scores, which ALiBi's slopes multiply. hexc's `decode` computes wide
+ * heads: its blocks read keys once for all heads that share them. */
 #include "examples/ggml/work.h"
+#include <string.h>
 
 typedef struct Attention {
 	View q, k, v, o, mask;
 	bool masked, sinks;
+	bool wide;
+	bool latent; /* value j is the first elements of key j, and v is not read */
 	float scale, max_bias, softcap;
 } Attention;
 
@@ -20,10 +24,28 @@ swap_heads(View *v)
 	v->stride[2] = stride;
 }
 
+enum { WIDTH_MOST = 256, WIDE_MOST = 576, LATENT_MOST = 512 };
+
+/* Widths of keys and values. */
 static bool
-is_width(int64_t d)
+are_widths(const Attention *a)
 {
-	return d >= 16 && d <= 256 && d % 8 == 0;
+	int64_t d = a->q.size[3], dv = a->v.size[3];
+
+	if (d < 16 || dv < 16 || d % 8 != 0 || dv % 8 != 0)
+		return false;
+	return a->wide ? d <= WIDE_MOST && dv <= LATENT_MOST && dv <= d && (a->latent || d <= LATENT_MOST)
+	               : dv <= WIDTH_MOST;
+}
+
+/* Do tensors start at the same memory, with the same strides? */
+static bool
+same_start(const struct ggml_tensor *a, const struct ggml_tensor *b)
+{
+	const struct ggml_tensor *of_a = a->view_src ? a->view_src : a, *of_b = b->view_src ? b->view_src : b;
+
+	return of_a == of_b && a->view_offs == b->view_offs && a->type == b->type &&
+	       memcmp(a->nb, b->nb, sizeof a->nb) == 0;
 }
 
 /* Keys or values; blocks are decoded first. */
@@ -38,6 +60,16 @@ cache_of(Work *w, View *v, const struct ggml_tensor *t)
 	return true;
 }
 
+/* The same values as elements of another type. */
+static View
+converted(Work *w, const View *v, enum ggml_type type)
+{
+	View y = scratch_view(w, type, v->size[0], v->size[1], v->size[2], v->size[3]);
+
+	copy_view(w, v, &y);
+	return y;
+}
+
 static bool
 read_attention(Work *w, Attention *a, const struct ggml_tensor *op)
 {
@@ -48,9 +80,16 @@ read_attention(Work *w, Attention *a, const struct ggml_tensor *op)
 		.max_bias = param(op, 1),
 		.softcap = param(op, 2),
 	};
-	if (!view_of(&a->q, op->src[0]) || !cache_of(w, &a->k, op->src[1]) ||
-	    !cache_of(w, &a->v, op->src[2]) || !view_of(&a->o, op))
+	a->wide = op->src[0]->ne[0] > WIDTH_MOST;
+	a->latent = a->wide && same_start(op->src[1], op->src[2]);
+	if (!view_of(&a->q, op->src[0]) || !cache_of(w, &a->k, op->src[1]) || !view_of(&a->o, op))
 		return false;
+	a->v = a->k;
+	a->v.size[3] = op->src[2]->ne[0];
+	if (!a->latent && !cache_of(w, &a->v, op->src[2]))
+		return false;
+	if (a->v.type != a->k.type && is_float(&a->v) && is_float(&a->k))
+		a->v = converted(w, &a->v, a->k.type);
 	if (a->masked && !view_of(&a->mask, op->src[3]))
 		return false;
 	swap_heads(&a->q);
@@ -70,7 +109,9 @@ takes(const Attention *a)
 		return false;
 	if (a->masked && (!is_row(&a->mask) || a->mask.type != GGML_TYPE_F16 || a->mask.size[2] < q[1]))
 		return false;
-	return is_width(q[3]) && is_width(v[3]) && v[0] == k[0] && v[2] == k[2] && q[2] % k[2] == 0 &&
+	if (a->wide && a->k.type == GGML_TYPE_F32) /* too much shared memory */
+		return false;
+	return are_widths(a) && v[0] == k[0] && v[2] == k[2] && q[2] % k[2] == 0 &&
 	       q[0] % k[0] == 0;
 }
 
@@ -84,8 +125,9 @@ add_mask(Work *w, Launch *l, const Attention *a)
 	declare(w, l,
 	    "mask: f16[PM, HM, MM, N] strides [mb, mh, mm, 1], power: i64, near: f32, far: f32%s",
 	        a->sinks ? ", sinks: f32[H]" : "");
-	set(w, l, "score", "s + exp2(where(h < power, f32(h + 1) * near, f32(2 * (h - power) + 1) * far)) * "
-	    "f32(mask[b %% PM, h %% HM, i, j])");
+	set(w, l, "score",
+	    "s + exp2(where(i64(h) < power, f32(h + 1) * near, f32(2 * (i64(h) - power) + 1) * far)) * "
+	    "f32(mask[b %% PM, i64(h) %% HM, i, j])");
 	arg_pointer(w, l, "mask", a->mask.data);
 	arg_int(w, l, "PM", a->mask.size[0]);
 	arg_int(w, l, "HM", a->mask.size[1]);
@@ -118,15 +160,14 @@ attention(Work *w, const struct ggml_tensor *op)
 
 	if (!read_attention(w, &a, op) || !takes(&a))
 		return false;
-	l = work_launch(w, "attention");
+	l = work_launch(w, a.wide ? "decode" : "attention");
 	set_types(w, l, &a);
 	if (a.masked)
 		add_mask(w, l, &a);
 	else if (a.sinks)
 		declare(w, l, "sinks: f32[H]");
-	if (a.softcap != 0) {
+	if (a.softcap != 0)
 		set(w, l, "softcap", "%.9g", (double)a.softcap);
-	}
 	if (a.sinks) {
 		set(w, l, "sink", "sinks[h]");
 		arg_pointer(w, l, "sinks", op->src[4]->data);
@@ -139,7 +180,10 @@ attention(Work *w, const struct ggml_tensor *op)
 	arg_int(w, l, "HK", a.k.size[2]);
 	arg_rows(w, l, "Q", "qbmh", &a.q);
 	arg_rows(w, l, "K", "kbnh", &a.k);
-	arg_rows(w, l, "V", "vbnh", &a.v);
+	if (a.latent)
+		set(w, l, "latent", "1");
+	else
+		arg_rows(w, l, "V", "vbnh", &a.v);
 	arg_rows(w, l, "O", "obmh", &a.o);
 	arg_float(w, l, "scale", (double)a.scale);
 	return true;

@@ -135,7 +135,7 @@ adjacent(const View *v, int i)
 static void
 merge(View *v, int i)
 {
-	if (v->size[i + 1] == 1)
+	if (v->size[i + 1] == 1 && v->size[i] > 1)
 		v->stride[i + 1] = v->stride[i];
 	v->size[i + 1] *= v->size[i];
 	for (; i > 0; i--) {

@@ -365,14 +365,16 @@ TEST_EACH(attention_packed, COUNT_OF(in_a_row))
 
 /* ---- decode ------------------------------------------------------------------------------------------ */
 
-/* Lines 0 to 2: at most 16, 32, more queries and heads share keys. */
+/* Lines 0 to 2: at most 16, 32, more queries and heads share keys. Line 3: that, and heads are wide. */
 static const Shape few[] = {
 	S(1, 1, 1, 1, 1, 64, "f16", "f16", LENGTHS, 0),
 	S(3, 1, 700, 4, 2, 64, "f16", "f16", LENGTHS, 0),
 	S(1, 1, 1300, 8, 1, 64, "f16", "f16", LENGTHS, 0),
 	S(2, 4, 300, 8, 1, 64, "f16", "f16", LENGTHS, 1),
 	S(2, 16, 257, 16, 4, 64, "f16", "f16", LENGTHS, 2),
+	S(1, 9, 130, 8, 1, 512, "f16", "f16", CAUSAL, 3),
 	S(1, 5, 90, 3, 1, 64, "bf16", "bf16", CAUSAL, 0),
+	S(1, 5, 60, 8, 1, 320, "f16", "f16", LENGTHS | SCORE, 3),
 	S(1, 7, 600, 4, 2, 128, "f16", "e4m3", CAUSAL | SCALES, 0),
 	S(2, 3, 513, 8, 2, 128, "bf16", "i8", LENGTHS | SCALES, 0),
 	S(2, 1, 330, 7, 1, 128, "bf16", "bf16", WINDOW | LENGTHS, 0),
@@ -397,9 +399,10 @@ TEST_EACH(decode, COUNT_OF(few))
 		size_t line;
 
 		make(&a, &few[_i], 100 + (uint64_t)_i, few[_i].b, few[_i].n);
-		snprintf(tile, sizeof tile, "BM=%d", 16 << few[_i].line);
-		line = run(&a, both[i], "decode", _i < 5 ? NULL : tile);
-		ck_assert_uint_eq(line, _i < 5 ? few[_i].line : 0); /* the only one left of this tile */
+		snprintf(tile, sizeof tile, "BM=%d", few[_i].line < 3 ? 16 << few[_i].line : 32);
+		line = run(&a, both[i], "decode", _i < 6 ? NULL : tile);
+		/* the only one left of this tile, or the second one */
+		ck_assert_uint_eq(line, _i < 6 ? few[_i].line : few[_i].line == 3);
 	}
 }
 

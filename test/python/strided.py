@@ -52,7 +52,8 @@ def both(name, **settings):
 def sizes_of(op, views):
     """The sizes and strides that its kernels name."""
     found = {}
-    for p in (p for line in op.lines for p in line.kernels[0].params if p.kind == "tensor"):
+    tensors = (p for line in op.lines for k in line.kernels for p in k.params if p.kind == "tensor")
+    for p in (p for p in tensors if p.name in views):
         a = views[p.name]
         found |= zip([*p.shape, *p.strides], [*a.shape, *(s // a.itemsize for s in a.strides)], strict=True)
     return {p.name: found[p.name] for p in op.params if p.kind == "size"}
@@ -179,6 +180,44 @@ class Strided(unittest.TestCase):
                         want[p, q, at[0, q, i]] = value[p, q, i]
                 right(ops, line, want, "2013", pad, before=before, A=strided(a, "0213", pad), I=strided(at, "", 1), **args)
 
+    def test_indexer(self):
+        """Heads past the end find nothing; keys are of a tensor, or computed of bytes."""
+        key = {"key": "floor(k8[p, row, col / 2] / where(col % 2 == 0, 1, 16)) % 16 - 8", "tensors": "k8: u8[P, N, NK] strides [kp, kn, 1], c: f32[PC, N]"}
+        for more in {"KEY": "bf16", "ACT": "tf32", "D": 128, "tensors": "c: f32[PC, N]"}, key | {"D": 48, "score": "max(x, -7)"}:
+            ops, d = both("indexer", IN="f32", epilogue="x + c[p % PC, n]", **more), more["D"]
+            for line, m, h, n, pad in (0, 3, 40, 70, 4), (0, 16, 5, 65, 0), (1, 70, 5, 130, 8), (2, 9, 33, 67, 3), (3, 17, 3, 64, 1):
+                q, w, c = integers(2, m, h, d), integers(2, m, h, seed=2), integers(1, n, seed=3)
+                k, args = integers(2, n, d, seed=4), {}
+                args["K"] = strided((k.view(np.uint32) >> 16).astype(np.uint16), "102", pad)
+                if "key" in more:
+                    k8 = integers(2, n, d // 2, low=0, high=255, dtype=np.uint8)
+                    k, args = np.stack([k8 % 16, k8 // 16], -1).reshape(2, n, d).astype(F32) - 8, {"k8": strided(k8, "102", pad)}
+                s = np.maximum(np.einsum("pmhd,pnd->pmhn", q, k), -7 if "score" in more else 0)
+                want = np.einsum("pmh,pmhn->pmn", w, s) + c
+                with self.subTest(line=line, key="key" in more):
+                    args |= {"Q": strided(q, "1203", pad), "W": strided(w, "102", pad), "c": c}
+                    right(ops, line, want.astype(F32), "102", pad, **args)
+
+    def test_decode(self):
+        """Wide heads, with a mask and a sink; all share one key and value, or keys are values, too."""
+        more = {"IN": "f32", "OUT": "f32", "tensors": "sinks: f32[H], mask: f32[M, N]", "score": "s + mask[i, j]", "sink": "sinks[h]"}
+        for d, dv, latent in (320, 256, 0), (512, 512, 0), (576, 512, 1):
+            ops = both("decode", strided=1, D=d, DV=dv, **more, **({"latent": 1} if latent else {}))
+            for line, b, m, h, hk, n, pad in ((0, 2, 2, 6, 1, 300, 8), (1, 1, 3, 20, 2, 70, 0), (3, 1, 20, 6, 2, 130, 16),
+                                              (4, 1, 5, 8, 1, 40, 1)):  # fmt: skip
+                q, k = integers(b, m, h, d, high=2) / F32(4), integers(1, n, hk, d, seed=2).astype(F16) / F16(8)
+                v = k[..., :dv] if latent else integers(1, n, hk, dv, seed=3).astype(F16)
+                mask, sinks = np.where(integers(m, n, seed=4) < -7, -np.inf, 0).astype(F32), integers(h, seed=5)
+                of = np.arange(h) * hk // h
+                s = np.einsum("bmhd,nhd->bmhn", q, k[0][:, of].astype(F32)) * 0.25 + mask[:, None]
+                top = np.maximum(s.max(3), sinks)[..., None]
+                p = np.exp(s - top)
+                want = np.einsum("bmhn,nhd->bmhd", p, v[0][:, of].astype(F32)) / (p.sum(3) + np.exp(sinks - top[..., 0]))[..., None]
+                args = {"Q": strided(q, "1203", pad), "K": strided(k, "0213", pad), "sinks": sinks, "mask": mask, "scale": 0.25}
+                args |= {} if latent else {"V": strided(v, "1203", pad)}
+                with self.subTest(d=d, line=line):  # p, up to 1, is rounded to f16, and values are up to 9
+                    right(ops, line, want.astype(F32), "2103", pad, near=(0, 9 * 2**-10), **args)
+
     def test_compute(self):
         """Indices that are read and computed, some of them out of bounds; Y transposed."""
         value = "where(n < N / 2, a[p, q, to[m], n * 2], a[p, Q - 1 - q, m - 1, n - 1]) + b[(m * 7 + n) % L] * f32(p)"
@@ -300,6 +339,65 @@ class Strided(unittest.TestCase):
                 want = np.argsort(-x if down else x, 1, kind="stable")[:, :k].astype(I32)
                 with self.subTest(down=down, line=line, m=m):
                     right(ops, line, want, "", pad, X=strided(x, "", pad))
+
+    @staticmethod
+    def ordered(x):
+        """Integers that order as `argsort` orders numbers: the place is the lower half."""
+        bits = x.astype(F32).view(I32)
+        order = np.where(np.isnan(x), 0x7FC00000, np.where(bits < 0, bits ^ 0x7FFFFFFF, bits)).astype(I64)
+        return (order << 32) + np.arange(x.shape[1])
+
+    def test_sort_runs(self):
+        for down, kind in (0, F32), (1, F16):
+            ops = both("sort_runs", IN="f16" if down else "f32", DESC=down, BN=1024)
+            for line, m, n, pad in (0, 2, 2052, 4), (0, 3, 1024, 0), (1, 2, 1030, 1):
+                x = integers(m, n, high=20, dtype=kind)
+                x[:, 3::7], x[:, 4::9], x[:, 5::11], x[:, 6::13] = np.nan, np.inf, -np.inf, 0
+                want = self.ordered(-x if down else x)
+                for at in range(0, n, 1024):
+                    want[:, at : at + 1024].sort(1)
+                right(ops, line, want, X=strided(x, "", pad))
+
+    def test_merge_runs(self):
+        """An odd number of runs, a short one, and what is not kept; also to places alone."""
+        for kind, out in (I64, "i64"), (I32, "i32"):
+            ops = both("merge_runs", OUT=out)
+            for line, m, n, length, keep, c, pad in ((0, 2, 2500, 500, 5000, 2500, 2), (0, 3, 3001, 1000, 300, 3001, 0), (0, 1, 40, 64, 99, 40, 0),
+                                                     (1, 2, 1700, 1000, 70, 70, 1), (1, 2, 1999, 1000, 1999, 1999, 3)):  # fmt: skip
+                x = self.ordered(integers(m, n, high=40))
+                for at in range(0, n, length):
+                    x[:, at : at + length].sort(1)
+                before = integers(m, c, seed=2, dtype=kind)
+                want = before.copy()
+                for at in range(0, n, 2 * length):
+                    merged = np.sort(x[:, at : at + 2 * length], 1)[:, :keep].astype(kind)
+                    end = min(c, at + merged.shape[1])
+                    want[:, at:end] = merged[:, : max(0, end - at)]
+                with self.subTest(out=out, n=n, keep=keep):
+                    right(ops, line, want, "", pad, before=before, X=x, L=length, KEEP=keep)
+
+    def test_sinkhorn(self):
+        ops = both("sinkhorn", IN="f32", R=4, tensors="b: f32[NB], k: f32", input="x * k + b[i * 4 + j + 2]")
+        for line, m, pad in (0, 100, 0), (0, 3, 4), (1, 70, 1):
+            x, b = integers(m, 4, 4, high=4), integers(20, seed=2, high=3)
+            y = x * 0.5 + b[2:18].reshape(4, 4).astype(float)
+            y = np.exp(y - y.max(2, keepdims=True))
+            y = y / y.sum(2, keepdims=True) + 1e-3
+            for step in range(5):
+                y = y / (y.sum(2, keepdims=True) + 1e-3) if step else y
+                y = y / (y.sum(1, keepdims=True) + 1e-3)
+            # each of 10 divisions is off by 2^-20 of itself
+            right(ops, line, y.astype(F32), "102", pad, X=strided(x, "102", pad), b=b, k=0.5, eps=1e-3, STEPS=5, near=(2e-5, 1e-6))
+
+    def test_solve_lower(self):
+        """Of integers, with a diagonal of 2: results are exact. What is above the diagonal is NaN."""
+        ops = both("solve_lower")
+        for line, n, k, pad in (0, 33, 40, 4), (0, 64, 32, 0), (0, 7, 3, 1), (1, 70, 33, 1), (1, 5, 64, 3):
+            a, x = integers(2, 3, n, n, high=1), integers(2, 3, n, k, seed=2)
+            a = np.where(np.eye(n, dtype=bool), 2, np.tril(a)).astype(F32)
+            b = a @ x
+            a[..., np.triu_indices(n, 1)[0], np.triu_indices(n, 1)[1]] = np.nan
+            right(ops, line, x, "2013", pad, A=strided(a, "1023", pad), B=strided(b, "0213", pad))
 
     def test_norm(self):
         """To length 1; rows shorter than eps are divided by eps."""
