@@ -4,6 +4,7 @@
  *	TEST(name) { ... }                    runs once
  *	TEST_EACH(name, n) { ... _i ... }     n times, with _i from 0
  *	TEST_RANGE(name, first, end) { ... }  with _i from first to end - 1
+ *	TEST_SAMPLED(name, n, every) { ... }  as TEST_EACH; QUICK=1: for each _i that is a multiple of `every`
  *
  * n, first and end are evaluated when the program starts: getenv("FULL") != NULL for n defines a test that
  * runs on request. Further needs of a program are declared below its tests:
@@ -14,6 +15,7 @@
 #define TEST_CHECK_H
 #include <check.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 enum { RUN_TESTS = -1, SKIPPED = 77 };
 
@@ -51,6 +53,14 @@ typedef struct TestEntry {
 
 #define TEST(name) TEST_RANGE(name, 0, 1)
 #define TEST_EACH(name, n) TEST_RANGE(name, 0, n)
+#define TEST_SAMPLED(name, n, every)                                                               \
+	static void name##_one(int);                                                               \
+	TEST_EACH(name, n)                                                                         \
+	{                                                                                          \
+		if (!getenv("QUICK") || _i % (every) == 0)                                         \
+			name##_one(_i);                                                            \
+	}                                                                                          \
+	static void name##_one(int _i CK_ATTRIBUTE_UNUSED)
 /* The linker makes one array of all that is in section "tests". */
 #define TEST_RANGE(name, from, to)                                                                 \
 	static void name(int);                                                                     \

@@ -153,7 +153,7 @@ sampled(long i, long n)
 	return getenv("FULL") || i <= ALL || i >= n - ALL || i % (n / SAMPLE + 1) == 0;
 }
 
-TEST_EACH(every_budget, sizeof program / sizeof *program)
+TEST_SAMPLED(every_budget, sizeof program / sizeof *program, 2)
 {
 	uint64_t lo = 0, hi = 10000000;
 	Fixture f;
@@ -176,7 +176,7 @@ TEST_EACH(every_budget, sizeof program / sizeof *program)
 }
 
 /* With and without PTX: LLVM's part is polled, too, by time, so that it is not the same polls each time. */
-TEST_EACH(every_poll, 2 * sizeof program / sizeof *program)
+TEST_SAMPLED(every_poll, 2 * sizeof program / sizeof *program, 3)
 {
 	Fixture f;
 	long n;

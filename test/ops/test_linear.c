@@ -216,7 +216,7 @@ products(hexc_gpu *g, const hexc_weight *w, const char *act, const int *m, int n
 }
 
 /* Every format there is. */
-TEST_EACH(formats, FORMATS)
+TEST_SAMPLED(formats, FORMATS, 3)
 {
 	static const int m[] = { 5, 33, 130 };
 	hexc_format f = HEXC_FORMAT_INIT;
@@ -230,7 +230,7 @@ TEST_EACH(formats, FORMATS)
 }
 
 /* Planes of one number, of one row, of one group: one output, one group of inputs, and the fewest of both. */
-TEST_EACH(least_of_formats, FORMATS)
+TEST_SAMPLED(least_of_formats, FORMATS, 3)
 {
 	static const int n[] = { 1, 1, 64 }, k[] = { 256, 512, 32 }, m[] = { 3 };
 	hexc_format f = HEXC_FORMAT_INIT;
@@ -292,7 +292,7 @@ static const Planes planes[] = {
 	{ "b", "n", NULL, "g", "1" },    { "b", "1", "b", "b", "1" },     { "b", "g", NULL, "b", "g" },
 };
 
-TEST_EACH(least_of_planes, COUNT_OF(planes))
+TEST_SAMPLED(least_of_planes, COUNT_OF(planes), 3)
 {
 	static const int outputs[] = { 1, 24 }, m[] = { 2 };
 	const Planes *p = &planes[_i];

@@ -146,7 +146,7 @@ experts(Case *c, int i, bool renorm, const Kind *kind)
 	}
 }
 
-TEST_EACH(sizes, SIZES)
+TEST_SAMPLED(sizes, SIZES, 2)
 {
 	static const char *const arch[] = { "sm_80", "sm_90a" };
 	Case c;
@@ -168,7 +168,7 @@ TEST(shares_of_all)
 }
 
 /* Experts of few bits, on all lines of the table. */
-TEST_EACH(few_bits, SIZES)
+TEST_SAMPLED(few_bits, SIZES, 2)
 {
 	static const char *const arch[] = { "sm_80", "sm_90a" };
 	static const Kind kind[] = { { "i8", 127, 1, 64 }, { "e4m3", 8, 128, 128 }, { "i4", 7, 1, 128 },

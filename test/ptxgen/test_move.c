@@ -192,7 +192,7 @@ run_sizes(const Shape *s)
 	return arena_printf(u->arena, "M=%d", (1 << s->r) + (int)(s->seed % 3));
 }
 
-TEST_EACH(convert_warp, ROUNDS)
+TEST_SAMPLED(convert_warp, ROUNDS, 2)
 {
 	Shape s;
 	Bits a, b;
@@ -214,7 +214,7 @@ TEST_EACH(convert_warp, ROUNDS)
 }
 
 /* Up to three bits of the lane number traded for bits of the register number: butterflies. */
-TEST_EACH(convert_trade, ROUNDS)
+TEST_SAMPLED(convert_trade, ROUNDS, 2)
 {
 	Shape s;
 	Bits a;
@@ -263,7 +263,7 @@ scratch_layout(Shape *s, int keep)
 	return arena_printf(u->arena, "Sw<%d,%d,%d> o %s", bits, keep, from - keep, plain);
 }
 
-TEST_EACH(convert_shared, ROUNDS)
+TEST_SAMPLED(convert_shared, ROUNDS, 2)
 {
 	Shape s;
 	Bits a, b;
@@ -345,7 +345,7 @@ parts_pick(Shape *s, const Layout *la, const Layout *lr, int dim, DType d)
 }
 
 /* sum, max and min along either dim; the result is broadcast back and combined with the operand. */
-TEST_EACH(reduce, ROUNDS)
+TEST_SAMPLED(reduce, ROUNDS, 2)
 {
 	static const char *const op[] = { "reduce_sum", "reduce_max", "reduce_min" };
 	Shape s;
@@ -412,7 +412,7 @@ TEST(parts_written_once)
 }
 
 /* The result of a reduction is stored itself: each replica must agree, and only one writes. */
-TEST_EACH(reduce_store, ROUNDS)
+TEST_SAMPLED(reduce_store, ROUNDS, 2)
 {
 	Shape s;
 	Bits a;

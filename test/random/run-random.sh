@@ -1,6 +1,6 @@
 #!/bin/sh
 # Random programs: each candidate equals the tile interpreter on the simulator, or the program is rejected with a
-# reason and a fix. The seeds are FIRST (1) and up: 140 programs (QUICK=1: 20), or NIGHTLY. For each, the first
+# reason and a fix. The seeds are FIRST (1) and up: 140 programs (QUICK=1: 10), or NIGHTLY. For each, the first
 # CANDIDATES (6) candidates run. Then come programs with consecutive loops of dots, half as many, preceded by some
 # that found bugs. Their candidates are spread over the whole list, because the first ones are similar. KIND=any,
 # KIND=loops: only these, NIGHTLY of them. With EXEC=gpu, programs for another GPU are skipped and counted. KEEP is
@@ -8,7 +8,7 @@
 set -u
 . test/script.sh
 first=${FIRST:-1}
-count=${NIGHTLY:-$([ -z "${QUICK:-}" ] && echo 140 || echo 20)}
+count=${NIGHTLY:-$([ -z "${QUICK:-}" ] && echo 140 || echo 10)}
 most=${CANDIDATES:-6}
 trap 'exit 130' INT TERM
 ${CC:-cc} -std=c11 -O1 "$here"/gen*.c -lm -o "$dir/gen" || exit 1

@@ -1,9 +1,9 @@
 #!/bin/sh
 # The simulator, built with ASan and UBSan, with mutated PTX: every text is rejected with a line number, or runs to
-# its end. FUZZ=N: number of mutations (60000; QUICK=1: 20000); SEED=N. The corpus: hexc's PTX, nvcc's if available,
+# its end. FUZZ=N: number of mutations (60000; QUICK=1: 8000); SEED=N. The corpus: hexc's PTX, nvcc's if available,
 # test/sim/corpus/*.ptx and kernels generated from isa.txt.
 . test/script.sh
-N=${FUZZ:-${QUICK:+20000}}
+N=${FUZZ:-${QUICK:+8000}}
 N=${N:-60000}
 SEED=${SEED:-1}
 out=$B/fuzz

@@ -1,9 +1,9 @@
 #!/bin/sh
 # The readers, decoders and packs, built with ASan and UBSan, with mutated and truncated files and flipped header
 # bits: each file is rejected with a message or read within its bounds. FUZZ=N: mutations of each file (500;
-# QUICK=1: 150); above 1000 files are also truncated after every byte, and every header bit is flipped. SEED=N.
+# QUICK=1: 50); above 1000 files are also truncated after every byte, and every header bit is flipped. SEED=N.
 . test/script.sh
-N=${FUZZ:-${QUICK:+150}}
+N=${FUZZ:-${QUICK:+50}}
 N=${N:-500}
 SEED=${SEED:-1}
 out=$B/fuzz-weights

@@ -267,7 +267,7 @@ TEST_RANGE(every_n, 1, 33)
 	}
 }
 
-TEST_EACH(layouts, 14)
+TEST_SAMPLED(layouts, 14, 2)
 {
 	static const int w[] = { 0, 1, 2, 4, 8 };
 	static const Num t[] = { F16, BF16, TF32, E4M3, E5M2, S8, U8 };
@@ -304,7 +304,7 @@ TEST_EACH(mixed, 6)
 	try(&c);
 }
 
-TEST_EACH(sparse, 8)
+TEST_SAMPLED(sparse, 8, 2)
 {
 	static const Num t[][3] = { { F16, F16, F32 }, { BF16, BF16, F32 }, { TF32, TF32, F32 },
 	        { E4M3, E5M2, F32 },

@@ -69,7 +69,7 @@ static const Case cases[] = {
 };
 // clang-format on
 
-TEST_EACH(told, sizeof cases / sizeof *cases)
+TEST_SAMPLED(told, sizeof cases / sizeof *cases, 2)
 {
 	const Case *c = &cases[_i];
 	unsigned line = line_of(c->bad, "//here"), out[256];
@@ -88,7 +88,7 @@ TEST_EACH(told, sizeof cases / sizeof *cases)
 	}
 }
 
-TEST_EACH(clean, sizeof cases / sizeof *cases)
+TEST_SAMPLED(clean, sizeof cases / sizeof *cases, 3)
 {
 	check_clean(&cases[_i]);
 }
