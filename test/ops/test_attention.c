@@ -391,7 +391,7 @@ static const Shape few[] = {
 	S(3, 8, 129, 8, 1, 64, "f16", "f16", LENGTHS, 2),
 };
 
-TEST_SAMPLED(decode, COUNT_OF(few), 2)
+TEST_EACH(decode, COUNT_OF(few))
 {
 	for (int i = 0; i < 2; i++) {
 		Attend a;
@@ -435,7 +435,7 @@ static const struct {
 	{ S(1, 100, 200, 2, 2, 64, "f16", "f16", LENGTHS, 3), 16 },
 };
 
-TEST_SAMPLED(paged, COUNT_OF(in_pages), 2)
+TEST_EACH(paged, COUNT_OF(in_pages))
 {
 	const Shape *s = &in_pages[_i].s;
 	int page = in_pages[_i].page, pages = (s->n + page - 1) / page, all = s->b * pages + 3;
