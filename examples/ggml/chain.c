@@ -113,7 +113,8 @@ chain_tail(Work *w, Chain *c, View *y, int takes)
 	c->type = before->type;
 	if (!t)
 		return true;
-	if ((t->second && !(takes & TAKES_SECOND)) || (t->rows && !(takes & TAKES_ROWS)))
+	if ((t->second && !(takes & TAKES_SECOND)) || (t->rows && !(takes & TAKES_ROWS)) ||
+	    (t->also && !(takes & TAKES_ALSO)))
 		return false;
 	for (int i = 0; i < t->nodes; i++) {
 		const struct ggml_tensor *op = t->node[i];

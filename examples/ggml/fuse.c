@@ -4,6 +4,7 @@
  * between read and write must not be touched by it. */
 #include "examples/ggml/fuse.h"
 #include <ggml-impl.h>
+#include <string.h>
 
 /* How far behind a node its reader is looked for. */
 enum { AHEAD = 128 };
@@ -80,7 +81,7 @@ is_member(const Chosen *c, int n, int k)
 	for (int m = 0; m < n; m++)
 		if (c->at[m] == k)
 			return true;
-	return k == c->second || k == c->rows;
+	return k == c->second || k == c->rows || k == c->also;
 }
 
 /* Does y, which a launch of t writes, leave t's operands as they are? One that is in the same place may be
@@ -197,12 +198,12 @@ shorten(Chosen *c, int nodes)
 	return nodes > 0;
 }
 
-bool
-fuse(const struct ggml_cgraph *g, int i, Chosen *c)
+static bool
+find_tail(const struct ggml_cgraph *g, int i, Chosen *c)
 {
 	int at = i, rows;
 
-	*c = (Chosen){ 0 };
+	*c = (Chosen){ .also = -1 };
 	while (c->tail.nodes < TAIL_MOST) {
 		int j = only_reader(g, at), n = c->tail.nodes;
 
@@ -225,11 +226,112 @@ fuse(const struct ggml_cgraph *g, int i, Chosen *c)
 	return shorten(c, c->tail.nodes);
 }
 
+/* ---- two operations alike -------------------------------------------------------------------------- */
+
+/* Are they the same operation with the same src[1], on tensors that differ at most in their number of heads? */
+static bool
+is_like(const struct ggml_tensor *a, const struct ggml_tensor *b)
+{
+	const struct ggml_tensor *x = a->src[0], *y = b->src[0];
+
+	if (a->op != b->op || a->src[1] != b->src[1] || a->src[2] != b->src[2] || a->type != b->type ||
+	    x->type != y->type || memcmp(a->op_params, b->op_params, sizeof a->op_params))
+		return false;
+	if (a->op == GGML_OP_MUL_MAT)
+		return ggml_are_same_shape(x, y) && ggml_are_same_shape(a, b);
+	return a->op == GGML_OP_ROPE && x->ne[0] == y->ne[0] && x->ne[2] == y->ne[2] && x->ne[3] == y->ne[3];
+}
+
+/* Does the launch of u, with what it stores in `to`, leave what t reads and writes? */
+static bool
+spares(const struct ggml_tensor *u, const struct ggml_tensor *to, const struct ggml_tensor *t)
+{
+	return keeps(u, t, false) && !writes(to, t) && !writes(t, to) && keeps(t, to, false);
+}
+
+/* A launch stores the last result of its tail, and no other. */
+bool
+fuse_disturbs(const struct ggml_cgraph *g, int waiting, int i, const Chosen *c)
+{
+	const struct ggml_tensor *t = g->nodes[waiting], *to = g->nodes[i];
+	const Tail *tail = c ? &c->tail : &(const Tail){ 0 };
+	bool all;
+
+	if (tail->rows || tail->nodes)
+		to = tail->rows ? tail->rows : tail->node[tail->nodes - 1];
+	all = spares(g->nodes[i], to, t);
+	for (int m = 0; m < tail->nodes; m++)
+		all = all && spares(tail->node[m], to, t);
+	if (tail->second)
+		all = all && spares(tail->second, to, t);
+	if (tail->rows)
+		all = all && spares(tail->rows, to, t);
+	if (tail->also && c->also != waiting)
+		all = all && spares(tail->also, tail->also, t);
+	return !all;
+}
+
+/* May node j be computed in the place of node i, with its tail? */
+static bool
+may_move(const struct ggml_cgraph *g, int i, int j, const Chosen *c)
+{
+	const struct ggml_tensor *t = g->nodes[j];
+
+	for (int k = 0; k < GGML_MAX_SRC && t->src[k]; k++)
+		if (!is_there(g, i, j, t->src[k]))
+			return false;
+	return may_write(g, i, j, c, c->tail.nodes, t) && !fuse_disturbs(g, j, i, c);
+}
+
+/* A later product like product i that has no tail of its own. */
+static void
+find_also(const struct ggml_cgraph *g, int i, const bool *done, Chosen *c)
+{
+	Chosen other;
+
+	if (g->nodes[i]->op != GGML_OP_MUL_MAT || c->tail.second)
+		return;
+	for (int j = i + 1; j < g->n_nodes && j < i + AHEAD; j++)
+		if (!done[j] && !is_idle(g->nodes[j]) && is_like(g->nodes[i], g->nodes[j]) &&
+		    !is_member(c, c->tail.nodes, j) && may_move(g, i, j, c) && !find_tail(g, j, &other)) {
+			c->tail.also = g->nodes[j];
+			c->also = j;
+			return;
+		}
+}
+
+bool
+fuse(const struct ggml_cgraph *g, int i, const bool *done, Chosen *c)
+{
+	bool found = find_tail(g, i, c);
+
+	find_also(g, i, done, c);
+	return found || c->tail.also;
+}
+
+int
+fuse_later(const struct ggml_cgraph *g, int i, const bool *done)
+{
+	Chosen c;
+
+	if (g->nodes[i]->op != GGML_OP_ROPE || find_tail(g, i, &c))
+		return -1;
+	for (int j = i + 1; j < g->n_nodes && j < i + AHEAD; j++)
+		if (!done[j] && !is_idle(g->nodes[j]) && is_like(g->nodes[i], g->nodes[j]))
+			return j;
+	return -1;
+}
+
 bool
 fuse_less(Chosen *c)
 {
-	int nodes = c->tail.nodes - !c->tail.rows;
+	bool also = c->tail.also;
+	int nodes = c->tail.nodes - (!also && !c->tail.rows);
 
+	c->tail.also = NULL;
+	c->also = -1;
+	if (also && (c->tail.nodes || c->tail.rows))
+		return true;
 	c->tail.rows = NULL;
 	c->rows = 0;
 	return shorten(c, nodes);
@@ -238,7 +340,7 @@ fuse_less(Chosen *c)
 int
 fuse_mark(const Chosen *c, bool *done)
 {
-	int at[TAIL_MOST + 2], n = 0;
+	int at[TAIL_MOST + 3], n = 0;
 
 	for (int i = 0; i < c->tail.nodes; i++)
 		at[n++] = c->at[i];
@@ -246,6 +348,8 @@ fuse_mark(const Chosen *c, bool *done)
 		at[n++] = c->second;
 	if (c->rows)
 		at[n++] = c->rows;
+	if (c->also >= 0)
+		at[n++] = c->also;
 	for (int i = 0; i < n; i++)
 		done[at[i]] = true;
 	return n;

@@ -69,14 +69,13 @@ product(Work *w, const View *a, const View *b, const View *c)
 	return l;
 }
 
-/* Sets the second factor of the tail, which is like b. */
+/* Sets a second factor, which is like b. */
 static bool
-set_second(Work *w, Launch *l, const Weight *b)
+set_second(Work *w, Launch *l, const Weight *b, const struct ggml_tensor *t)
 {
 	Weight other;
 
-	if (!weight_of(&other, w->tail->second->src[0]) || !is_row(&other.view) ||
-	    !view_same_size(&other.view, &b->view))
+	if (!weight_of(&other, t) || !is_row(&other.view) || !view_same_size(&other.view, &b->view))
 		return false;
 	if (b->blocks) {
 		set(w, l, "weight_z", "%s", block_value(w, b->view.type, "w2[pb, qb, row", "col"));
@@ -86,6 +85,26 @@ set_second(Work *w, Launch *l, const Weight *b)
 		set(w, l, "second", "1");
 		arg_rows(w, l, "B2", "dpqn", &other.view);
 	}
+	return true;
+}
+
+/* Sets what the tail has besides operations of elements: a second factor, a second result. */
+static bool
+set_tail(Work *w, Launch *l, const Weight *b)
+{
+	const Tail *t = w->tail;
+	View c;
+
+	if (!t)
+		return true;
+	if (t->second)
+		return set_second(w, l, b, t->second->src[0]);
+	if (!t->also)
+		return true;
+	if (!view_of(&c, t->also) || !is_factor(&c) || !set_second(w, l, b, t->also->src[0]))
+		return false;
+	set(w, l, "also", "%s", type_name(c.type));
+	arg_rows(w, l, "C2", "epqm", &c);
 	return true;
 }
 
@@ -116,7 +135,7 @@ multiply(Work *w, const View *a, const Weight *b, const View *c, const Chain *ch
 	} else {
 		l = product(w, a, &b->view, c);
 	}
-	if (w->tail && w->tail->second && !set_second(w, l, b))
+	if (!set_tail(w, l, b))
 		w->failed = true;
 	if (chain->rows)
 		set_rows_of(w, l, chain, c);
@@ -133,8 +152,9 @@ matmul(Work *w, const struct ggml_tensor *op)
 
 	chain_start(&chain);
 	if (!view_of(&a, op->src[1]) || !view_of(&c, op) ||
-	    !chain_tail(w, &chain, &c, TAKES_SECOND | TAKES_ROWS) || !is_factor(&a) || !is_factor(&c) ||
-	    !weight_of(&b, op->src[0]) || !is_row(&b.view))
+	    !chain_tail(w, &chain, &c, TAKES_SECOND | TAKES_ROWS | TAKES_ALSO))
+		return false;
+	if (!is_factor(&a) || !is_factor(&c) || !weight_of(&b, op->src[0]) || !is_row(&b.view))
 		return false;
 	if (chain.rows && !ggml_are_same_shape(chain.rows->src[0], op))
 		return false;

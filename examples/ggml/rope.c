@@ -185,6 +185,22 @@ turn_elements(Work *w, const View *x, const View *y, const Rope *r, int32_t turn
 	return l;
 }
 
+/* Adds the heads of a second tensor. */
+static bool
+turn_also(Work *w, Launch *l, const View *x, const struct ggml_tensor *op)
+{
+	View from, to;
+
+	if (!view_of(&from, op->src[0]) || !view_of(&to, op) || from.type != x->type || !is_float(&to) ||
+	    !is_row(&from) || !is_row(&to) || from.size[3] != x->size[3] || from.size[3] > WIDTH_MOST)
+		return false;
+	set(w, l, "also", "%s", type_name(to.type));
+	arg_int(w, l, "H2", from.size[2]);
+	arg_rows(w, l, "X2", "ubth", &from);
+	arg_rows(w, l, "Y2", "vbth", &to);
+	return true;
+}
+
 bool
 rope(Work *w, const struct ggml_tensor *op)
 {
@@ -200,7 +216,8 @@ rope(Work *w, const struct ggml_tensor *op)
 	    !is_float(&y) || !is_row(&x) || !is_row(&y) || at.type != GGML_TYPE_I32)
 		return false;
 	chain_start(&chain);
-	if (!chain_tail(w, &chain, &y, TAKES_ROWS) || chain.operands || strcmp(chain.value, "x") ||
+	if (!chain_tail(w, &chain, &y, TAKES_ROWS | TAKES_ALSO) || chain.operands ||
+	    strcmp(chain.value, "x") ||
 	    (chain.rows && (!heads_of_rows(&x, &y, &chain) || x.size[3] > WIDTH_MOST)))
 		return false;
 	if (r.dims < 2 || r.dims % 2)
@@ -212,6 +229,8 @@ rope(Work *w, const struct ggml_tensor *op)
 	declare(w, l, "pos: i32[TP], speed: f32, fs: f32, mix: f32, low: f32, span: f32, size: f32%s",
 	        factors ? ", ff: f32[PAIRS_F]" : "");
 	arg_int(w, l, "TP", at.size[3]);
+	if (w->tail && w->tail->also && !turn_also(w, l, &x, w->tail->also))
+		return false;
 	if (chain.rows) {
 		set(w, l, "rows", "%s", type_name(chain.index.type));
 		arg_pointer(w, l, "I", chain.index.data);

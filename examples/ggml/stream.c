@@ -97,45 +97,110 @@ stream_synchronize(ggml_backend_t backend)
 		device_log(s->d, "synchronize", why);
 }
 
-/* Runs node i with the longest tail for which there is a kernel, and marks the tail's nodes as done. */
+/* A graph that is being launched. */
+typedef struct Launching {
+	Stream *s;
+	struct ggml_cgraph *g;
+	bool *done;             /* nodes that need no launch any more */
+	Waiting waiting;
+	char *why;
+	size_t n;
+} Launching;
+
 static bool
-run_node(Stream *s, struct ggml_cgraph *g, int i, bool *done, char *why, size_t n)
+launch_work(Launching *a, const Work *w, int nodes)
 {
-	const struct ggml_tensor *t = ggml_graph_node(g, i);
-	Chosen c;
-	bool fused;
+	a->s->stats.nodes += nodes;
+	a->s->stats.launches += w->launches;
+	return calls_run(a->s->calls, w, a->s->stream, a->why, a->n);
+}
+
+/* Launches node i alone. */
+static bool
+launch_alone(Launching *a, int i)
+{
 	Work w;
 
-	for (fused = fuse(g, i, &c); fused && !describe(&w, t, &c.tail);)
-		fused = fuse_less(&c);
-	if (!fused && !describe(&w, t, NULL)) {
-		snprintf(why, n, "no kernel computes it");
-		return false;
+	if (describe(&w, a->g->nodes[i], NULL))
+		return launch_work(a, &w, 1);
+	snprintf(a->why, a->n, "no kernel computes it");
+	return false;
+}
+
+static bool
+launch_waiting(Launching *a)
+{
+	int i = a->waiting.node;
+
+	a->waiting = (Waiting){ -1, -1 };
+	return i < 0 || launch_alone(a, i);
+}
+
+/* Launches node i with the longest tail for which there is a kernel, and with the node that waits for it.
+ * Marks what is launched as done. */
+static bool
+launch_node(Launching *a, int i)
+{
+	bool *done = a->done, fused;
+	Chosen c;
+	Work w;
+
+	fused = fuse(a->g, i, done, &c);
+	if (a->waiting.with == i && !c.tail.also) {
+		c.tail.also = a->g->nodes[a->waiting.node];
+		c.also = a->waiting.node;
+		fused = true;
 	}
-	s->stats.nodes += 1 + (fused ? fuse_mark(&c, done) : 0);
-	s->stats.launches += w.launches;
-	return calls_run(s->calls, &w, s->stream, why, n);
+	if (a->waiting.node >= 0 && fuse_disturbs(a->g, a->waiting.node, i, fused ? &c : NULL)) {
+		if (!launch_waiting(a))
+			return false;
+		fused = fuse(a->g, i, done, &c);
+	}
+	while (fused && !describe(&w, a->g->nodes[i], &c.tail))
+		fused = fuse_less(&c);
+	if (!fused)
+		return launch_alone(a, i);
+	if (c.also == a->waiting.node)
+		a->waiting = (Waiting){ -1, -1 };
+	return launch_work(a, &w, 1 + fuse_mark(&c, done));
+}
+
+/* Launches node i, or lets it wait for a later one. */
+static bool
+launch_or_wait(Launching *a, int i)
+{
+	int with = a->waiting.node < 0 ? fuse_later(a->g, i, a->done) : -1;
+
+	if (with >= 0) {
+		a->waiting = (Waiting){ i, with };
+		return true;
+	}
+	return launch_node(a, i) && (a->waiting.with != i || launch_waiting(a));
 }
 
 /* Launches all nodes. The sentence in why starts with the operation that failed. */
 static bool
 launch_graph(void *user, struct ggml_cgraph *g, char *why, size_t n)
 {
-	Stream *s = user;
 	int nodes = ggml_graph_n_nodes(g);
-	bool *done = calloc((size_t)nodes + 1, sizeof *done), ok = done;
 	char reason[WHY_MOST];
+	Launching a = { user, g, calloc((size_t)nodes + 1, sizeof(bool)), { -1, -1 }, reason, sizeof reason };
+	bool ok = a.done;
 
-	if (!done)
+	if (!ok)
 		snprintf(why, n, "out of memory");
 	for (int i = 0; ok && i < nodes; i++) {
-		if (done[i] || is_idle(ggml_graph_node(g, i)))
+		if (a.done[i] || is_idle(g->nodes[i]))
 			continue;
-		ok = run_node(s, g, i, done, reason, sizeof reason);
+		ok = launch_or_wait(&a, i);
 		if (!ok)
-			snprintf(why, n, "%s: %s", ggml_op_desc(ggml_graph_node(g, i)), reason);
+			snprintf(why, n, "%s: %s", ggml_op_desc(g->nodes[i]), reason);
 	}
-	free(done);
+	if (ok && !launch_waiting(&a)) {
+		snprintf(why, n, "%s", reason);
+		ok = false;
+	}
+	free(a.done);
 	return ok;
 }
 

@@ -57,6 +57,8 @@ typedef struct Tail {
 	/* the other operand of node 0, a product of the same src[1]; or NULL */
 	const struct ggml_tensor *second;
 	const struct ggml_tensor *rows;   /* the SET_ROWS that stores the result; or NULL */
+	/* an operation like it, on the same src[1], whose result is stored as it is; or NULL */
+	const struct ggml_tensor *also;
 } Tail;
 
 typedef struct Work {
@@ -193,7 +195,7 @@ typedef struct Word {
 const char *replace(Work *w, const char *expression, const Word *words, int n);
 
 /* Parts of a tail that only some operations take. */
-enum { TAKES_SECOND = 1, TAKES_ROWS = 2 };
+enum { TAKES_SECOND = 1, TAKES_ROWS = 2, TAKES_ALSO = 4 };
 
 /* The value is x, what the launch computes without a chain. The hole is `epilogue`. */
 void chain_start(Chain *c);

@@ -65,7 +65,8 @@ def right(ops, line, want, order="", pad=0, before=None, near=(), **args):
     for op, gpu in ops:
         odd, out = int(op.lines[line].kernels[0].constants["ALIGN"] == 1), [p.name for p in op.params if p.written]
         values, orders = (want, order) if isinstance(want, dict) else ({out[0]: want}, {out[0]: order})
-        views = {n: strided(np.full_like(x, GAP) if before is None else before, orders[n], pad, GAP) for n, x in values.items()} | args
+        first = {out[0]: before} if isinstance(before, np.ndarray) else before or {}
+        views = {n: strided(first.get(n, np.full_like(x, GAP)), orders[n], pad, GAP) for n, x in values.items()} | args
         given = {name: Tensor(v, odd, gpu) if isinstance(v, np.ndarray) else v for name, v in views.items()}
         sizes, taken = sizes_of(op, views), ctypes.c_size_t()
         op.launch(device=gpu, **given, **sizes)
@@ -179,6 +180,18 @@ class Strided(unittest.TestCase):
                     if 0 <= at[0, q, i] < m + 5:
                         want[p, q, at[0, q, i]] = value[p, q, i]
                 right(ops, line, want, "2013", pad, before=before, A=strided(a, "0213", pad), I=strided(at, "", 1), **args)
+
+    def test_matmul_of_two_results(self):
+        """Both are of the same A; the first goes to rows."""
+        ops = both("matmul", IN="f32", OUT="f16", rows="i32", second=1, also="f32", epilogue="x * 2")
+        for line, m, n, k, pad in (0, 7, 70, 100, 4), (1, 33, 40, 72, 8), (3, 5, 30, 67, 1), (4, 19, 66, 37, 3):
+            a, b, z = integers(2, 2, m, k, high=3, low=-3), *(integers(1, 2, n, k, seed=s, high=3, low=-3).astype(F16) for s in (2, 3))
+            at, before = np.arange(m, dtype=I32)[None, None] * 2, integers(2, 2, 2 * m, n, seed=5, dtype=F16)
+            one, two = (a @ w.astype(F32).swapaxes(2, 3) for w in (b, z))
+            want = before.copy()
+            want[:, :, ::2] = one * 2
+            args = {"A": strided(a, "0213", pad), "B": strided(b, "2013", pad), "B2": strided(z, "0213", pad), "I": at}
+            right(ops, line, {"C": want, "C2": two}, {"C": "2013", "C2": "0123"}, pad, before={"C": before}, **args)
 
     def test_indexer(self):
         """Heads past the end find nothing; keys are of a tensor, or computed of bytes."""
@@ -458,6 +471,19 @@ class Strided(unittest.TestCase):
                 want[:, at[there]] = self.turned(x, rows_of(c, places), rows_of(s, places), begin, pairs)[:, there]
                 args = {"X": strided(x, "1203", pad), "POS": places, "COS": c, "SIN": s, "I": at}
                 right(ops, line, want, "2013", pad, before=before, **args)
+
+    def test_rotary_of_two_tensors(self):
+        """Queries beside keys, which go to a cache"""
+        for d, rot, begin, pairs in self.TURNS:
+            ops = both("rotary", IN="f32", OUT="f16", D=d, ROT=rot, BEGIN=begin, PAIRS=pairs, strided=1, rows="i32", also="f32")
+            for line, t, h, more, pad in (0, 7, 3, 5, 1), (1, 20, 2, 1, 0), (2, 5, 2, 2, 3):
+                x, q, before = integers(2, t, h, d), integers(2, t, more, d, seed=6), integers(2, t + 4, h, d, dtype=F16)
+                c, s, places = integers(9, rot // 2, seed=2), integers(9, rot // 2, seed=3), integers(t, low=0, high=8, dtype=I32)
+                want, at = before.copy(), np.arange(t, dtype=I32) + 2
+                want[:, 2 : t + 2] = self.turned(x, rows_of(c, places), rows_of(s, places), begin, pairs)
+                other = self.turned(q, rows_of(c, places), rows_of(s, places), begin, pairs)
+                args = {"X": strided(x, "1203", pad), "X2": strided(q, "2013", pad), "POS": places, "COS": c, "SIN": s, "I": at}
+                right(ops, line, {"Y": want, "Y2": other}, {"Y": "2013", "Y2": "1023"}, pad, before={"Y": before}, **args)
 
     def test_rotary_by_angles(self):
         """That read tensors, by token and by pair"""
