@@ -185,14 +185,16 @@ turn_elements(Work *w, const View *x, const View *y, const Rope *r, int32_t turn
 	return l;
 }
 
-/* Adds the heads of a second tensor. */
+/* Adds the heads of a second tensor, which must not be turned in place: an element may be written by another
+ * thread than the one that reads it. */
 static bool
 turn_also(Work *w, Launch *l, const View *x, const struct ggml_tensor *op)
 {
 	View from, to;
 
 	if (!view_of(&from, op->src[0]) || !view_of(&to, op) || from.type != x->type || !is_float(&to) ||
-	    !is_row(&from) || !is_row(&to) || from.size[3] != x->size[3] || from.size[3] > WIDTH_MOST)
+	    !is_row(&from) || !is_row(&to) || from.size[3] != x->size[3] || from.size[3] > WIDTH_MOST ||
+	    from.data == to.data)
 		return false;
 	set(w, l, "also", "%s", type_name(to.type));
 	arg_int(w, l, "H2", from.size[2]);
