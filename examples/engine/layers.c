@@ -79,7 +79,7 @@ node_int(Node *n, const char *name, int64_t x)
 }
 
 /* Argument `name` is a tensor of the model. */
-static bool
+static bool __attribute__((format(printf, 5, 6)))
 give(Encoder *e, Node *n, const char *name, const char *type, const char *tensor, ...)
 {
 	char full[200];

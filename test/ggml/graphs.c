@@ -1,7 +1,7 @@
 /* graphs.c - small graphs that ggml's test program does not have, whole on HEXC0 and on the CPU: operations
  * of several launches with an operation of elements behind them, rows whose indices are computed, values with
  * two readers, scans of chosen states. Each is run several times with new data, the later ones as a replay,
- * also when scratch memory has moved since. */
+ * also when scratch memory has moved since. With arguments, only the graphs with these names. */
 #include <ggml.h>
 #include <ggml-alloc.h>
 #include <ggml-backend.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 40, M = 6, SIZE = N * M, WIDE = 60 * N, RESULT_MOST = WIDE * M, RUNS = 2, ROUNDS = 2 };
+enum { N = 40, M = 6, TOKENS = 3, SIZE = N * M, WIDE = 60 * N, RESULT_MOST = WIDE * M, RUNS = 2, ROUNDS = 2 };
 
 typedef struct ggml_tensor Tensor;
 typedef struct ggml_context Context;
@@ -101,6 +101,41 @@ gradient_in_place(Context *c, Tensor *a, Tensor *b)
 	return ggml_soft_max_ext_back_inplace(c, ggml_neg(c, a), ggml_soft_max(c, b), 0.5f, 0);
 }
 
+/* Queries and keys: products of one factor, turned at the same positions. */
+static void
+queries_and_keys(Context *c, Tensor *a, Tensor *b, Tensor *at, Tensor *out[2])
+{
+	Tensor *x = ggml_view_2d(c, a, N / 2, TOKENS, a->nb[1], 0);
+
+	for (size_t i = 0; i < 2; i++) {
+		Tensor *weight = ggml_view_2d(c, b, N / 2, M, b->nb[1], i * N / 2 * sizeof(float));
+		Tensor *product = ggml_mul_mat(c, weight, x);
+
+		out[i] = ggml_rope(c, ggml_reshape_3d(c, product, M, 1, TOKENS), at, M, GGML_ROPE_TYPE_NEOX);
+	}
+}
+
+static Tensor *
+two_turned(Context *c, Tensor *a, Tensor *b)
+{
+	Tensor *at = ggml_argsort(c, ggml_view_1d(c, b, TOKENS, 0), GGML_SORT_ORDER_ASC), *turned[2];
+
+	queries_and_keys(c, a, b, at, turned);
+	return ggml_concat(c, turned[0], turned[1], 0);
+}
+
+/* Keys go to rows of a cache, the end of a. */
+static Tensor *
+two_turned_rows(Context *c, Tensor *a, Tensor *b)
+{
+	Tensor *at = ggml_argsort(c, ggml_view_1d(c, b, TOKENS, 0), GGML_SORT_ORDER_ASC), *turned[2];
+	Tensor *cache = ggml_view_2d(c, a, M, TOKENS, M * sizeof(float), (M - 1) * a->nb[1]);
+
+	queries_and_keys(c, a, b, at, turned);
+	cache = ggml_set_rows(c, cache, ggml_reshape_2d(c, turned[1], M, TOKENS), at);
+	return ggml_concat(c, ggml_reshape_2d(c, turned[0], M, TOKENS), cache, 0);
+}
+
 /* The next numbers of t, from number *at on. */
 static Tensor *
 part(Context *c, Tensor *t, int64_t *at, int64_t n0, int64_t n1, int64_t n2, int64_t n3)
@@ -156,6 +191,7 @@ static const struct {
 	{ "turned in place", turned_in_place },
 	{ "gradient in place", gradient_in_place },
 	{ "Mamba 1", mamba_1 }, { "Mamba 2", mamba_2 }, { "Mamba 1, heads", mamba_1_heads },
+	{ "two turned", two_turned }, { "two turned, rows", two_turned_rows },
 };
 enum { GRAPHS = sizeof graph / sizeof graph[0] };
 
@@ -213,8 +249,17 @@ compare(const char *name, int64_t n, const float *have, const float *want)
 	return 1;
 }
 
+static int
+is_wanted(int argc, char **argv, const char *name)
+{
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], name))
+			return 1;
+	return argc == 1;
+}
+
 int
-main(void)
+main(int argc, char **argv)
 {
 	static float have[RESULT_MOST], want[RESULT_MOST];
 	static Made here[GRAPHS], there[GRAPHS];
@@ -232,7 +277,7 @@ main(void)
 	}
 	for (int round = 0; round < ROUNDS; round++)
 		for (int i = 0; i < GRAPHS; i++)
-			for (int k = 0; k < RUNS; k++) {
+			for (int k = 0; k < RUNS && is_wanted(argc, argv, graph[i].name); k++) {
 				int seed = round * RUNS + k;
 
 				run(&here[i], hexc, seed, have);

@@ -76,6 +76,15 @@ library=$(pwd)/$B/libggml-hexc.so
 	"$dir/graphs" >"$dir/out" 2>&1) || fail "graphs: $(grep -v load_backend "$dir/out" | head -n 8)"
 counts=$(sed -n 's/^HEXC0: graphs \([0-9]*\),.* replayed \([0-9]*\)$/\1 * 3 == \2 * 4/p' "$dir/out")
 [ "$((${counts:-0}))" = 1 ] || fail "graphs are not replayed: $(grep graphs "$dir/out")"
+# Two products of one factor are one launch, and so are two ropes; concat is two. Of four runs two launch.
+while IFS=: read -r name nodes launches; do
+	(cd "$built/bin" && GGML_HEXC_SIMULATOR=80 GGML_HEXC_STATS=1 GGML_BACKEND_PATH=$library XDG_CACHE_HOME=$dir/cache \
+		"$dir/graphs" "$name" >"$dir/out" 2>&1) && grep -q "nodes $nodes, launches $launches," "$dir/out" ||
+		fail "$name: not $launches launches: $(grep graphs "$dir/out")"
+done <<'END'
+two turned:12:10
+two turned, rows:14:10
+END
 
 # A GPU, by the simulated driver, with what is installed. ggml's test program itself aborts if it gets no backend.
 log env MAKEFLAGS= make install B="$B" ${LLVM_CONFIG:+"LLVM_CONFIG=$LLVM_CONFIG"} PREFIX="$dir/usr"

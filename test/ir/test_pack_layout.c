@@ -8,8 +8,7 @@
 
 static const char *const good[] = {
 	"hexc-pack 1 u4 block 16x64 spread 0 streams 1 place (16,64):(64,1)",
-	"hexc-pack 1 u4 block 16x64 spread 16 streams 32 place "
-	"((8,2),(2,4,8)):((128,16),(1,32,2))",
+	"hexc-pack 1 u4 block 16x64 spread 16 streams 32 place ((8,2),(2,4,8)):((128,16),(1,32,2))",
 	"hexc-pack 1 i8 block 16x32 spread 8 streams 32 place ((8,2),(4,4,2)):((64,8),(1,16,4))",
 	"hexc-pack 1 u4 block 1x8 spread 0 streams 1 place (1,8):(0,1)",
 };

@@ -20,7 +20,7 @@ typedef struct Said {
 	size_t n, cap;
 } Said;
 
-static void
+static void __attribute__((format(printf, 2, 3)))
 say(Said *t, const char *fmt, ...)
 {
 	va_list ap;
