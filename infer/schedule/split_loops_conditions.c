@@ -40,10 +40,10 @@ is_bounded(const SplitIterations *t, Lin x, int64_t *most)
 	Asking a = fact_asking(t->k);
 	Lin minus = lin_scale(x, -1, 1);
 
-	if (!lin_least(&a, &x, &least) || !lin_least(&a, &minus, most))
+	if (!lin_least(&a, &x, &least) || !lin_least(&a, &minus, most) || *most <= -COUNTER_MOST)
 		return false;
 	*most = -*most;
-	return least > -COUNTER_MOST && *most < COUNTER_MOST;
+	return least > -COUNTER_MOST;
 }
 
 /* Rewrites a form with a larger factor of the counter, as from x / 64 - counter >= 3, as a condition on the
