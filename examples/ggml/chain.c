@@ -92,6 +92,7 @@ chain_add(Work *w, Chain *c, const Pointwise *e, bool by_x, const char *other)
 	}
 	c->value = e->expression ? replace(w, e->expression, words, n) : value;
 	c->type = e->y.type;
+	c->result = e->y.data;
 	return !w->failed;
 }
 
@@ -138,11 +139,12 @@ chain_wraps(const Chain *c)
 	return false;
 }
 
-/* Is operand v the same for all rows of all slices? */
+/* Is operand v the same for all rows of all slices? One in the place of the result is read by the number of
+ * the row, too: a block has threads for rows that are not there, which must not read what others write. */
 static bool
-is_vector(const View *v)
+is_vector(const Chain *c, const View *v)
 {
-	return !v->stride[0] && !v->stride[1] && !v->stride[2];
+	return !v->stride[0] && !v->stride[1] && !v->stride[2] && v->data != c->result;
 }
 
 /* Declares operand i and returns its element in the expression. */
@@ -156,18 +158,18 @@ declare_operand(Work *w, Launch *l, const Chain *c, int i)
 		declare(w, l, "%s: %s[P%d, Q%d, M%d, N%d] strides [t%dp, t%dq, t%dm, %s]", name,
 		        type_name(v->type), i, i, i, i, i, i, i, last);
 		arg_sizes(w, l, v, text(w, "%d", i));
-	} else if (is_vector(v)) {
+	} else if (is_vector(c, v)) {
 		declare(w, l, "%s: %s[N] strides [%s]", name, type_name(v->type), last);
 	} else {
 		declare(w, l, "%s: %s[P, Q, M, N] strides [t%dp, t%dq, t%dm, %s]", name, type_name(v->type),
 		        i, i, i, last);
 	}
 	arg_pointer(w, l, name, v->data);
-	for (int k = !c->wrapped[i] && is_vector(v) ? 3 : 0; k < RANK - (v->stride[3] == 1); k++)
+	for (int k = !c->wrapped[i] && is_vector(c, v) ? 3 : 0; k < RANK - (v->stride[3] == 1); k++)
 		arg_int(w, l, text(w, "t%d%c", i, "pqmn"[k]), v->stride[k]);
 	if (c->wrapped[i])
 		return text(w, "f32(%s[p %% P%d, q %% Q%d, m %% M%d, n %% N%d])", name, i, i, i, i);
-	return text(w, is_vector(v) ? "f32(%s[n])" : "f32(%s[p, q, m, n])", name);
+	return text(w, is_vector(c, v) ? "f32(%s[n])" : "f32(%s[p, q, m, n])", name);
 }
 
 void

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 256, KEY_MOST = 6000 };
+enum { BUCKETS = 256, KEY_MOST = TEXT_MOST };
 
 /* A compiled operator. The list of a device only grows, and its entries do not change. */
 struct Compiled {

@@ -89,8 +89,8 @@ is_member(const Chosen *c, int n, int k)
 static bool
 keeps(const struct ggml_tensor *t, const struct ggml_tensor *y, bool in_place)
 {
-	for (int k = 0; k < GGML_MAX_SRC && t->src[k]; k++)
-		if (overlaps(t->src[k], y) && !(in_place && same_place(t->src[k], y)))
+	for (int k = 0; k < GGML_MAX_SRC; k++)
+		if (t->src[k] && overlaps(t->src[k], y) && !(in_place && same_place(t->src[k], y)))
 			return false;
 	return true;
 }
@@ -132,17 +132,19 @@ is_safe(const struct ggml_cgraph *g, int i, const Chosen *c, int n, int j)
 {
 	const struct ggml_tensor *head = g->nodes[i], *before = head, *second = c->tail.second;
 	const struct ggml_tensor *y = g->nodes[j];
+	bool to_rows = y->op == GGML_OP_SET_ROWS; /* which are not the rows that a block reads */
 
-	if (!keeps(head, y, is_in_place(head)) || (second && !keeps(second, y, false)))
+	if (!keeps(head, y, !to_rows && is_in_place(head)) || (second && !keeps(second, y, false)))
 		return false;
-	for (int k = 0; second && k < GGML_MAX_SRC && second->src[k]; k++)
-		if (!is_there(g, i, c->second, second->src[k]))
+	for (int k = 0; second && k < GGML_MAX_SRC; k++)
+		if (second->src[k] && !is_there(g, i, c->second, second->src[k]))
 			return false;
 	for (int m = 0; m < n; m++) {
 		const struct ggml_tensor *t = c->tail.node[m], *other = t->src[t->src[0] == before];
 
 		if (other && other != second &&
-		    (!is_there(g, i, c->at[m], other) || (overlaps(other, y) && !same_place(other, y))))
+		    (!is_there(g, i, c->at[m], other) ||
+		     (overlaps(other, y) && (to_rows || !same_place(other, y)))))
 			return false;
 		before = t;
 	}
@@ -228,7 +230,7 @@ find_tail(const struct ggml_cgraph *g, int i, Chosen *c)
 
 /* ---- two operations alike -------------------------------------------------------------------------- */
 
-/* Are they the same operation with the same src[1], on tensors that differ at most in their number of heads? */
+/* Are they the same operation with the same src[1], on tensors that differ at most in the number of heads? */
 static bool
 is_like(const struct ggml_tensor *a, const struct ggml_tensor *b)
 {
@@ -277,8 +279,8 @@ may_move(const struct ggml_cgraph *g, int i, int j, const Chosen *c)
 {
 	const struct ggml_tensor *t = g->nodes[j];
 
-	for (int k = 0; k < GGML_MAX_SRC && t->src[k]; k++)
-		if (!is_there(g, i, j, t->src[k]))
+	for (int k = 0; k < GGML_MAX_SRC; k++)
+		if (t->src[k] && !is_there(g, i, j, t->src[k]))
 			return false;
 	return may_write(g, i, j, c, c->tail.nodes, t) && !fuse_disturbs(g, j, i, c);
 }

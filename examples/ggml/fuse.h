@@ -21,8 +21,8 @@ typedef struct Waiting {
 
 /* Does the node compute nothing? Views, and tensors without elements. */
 bool is_idle(const struct ggml_tensor *t);
-/* Sets *c to the longest tail of node i that is safe, and to a later product like it that is not done. Returns
- * false if there is neither. */
+/* Sets *c to the longest tail of node i that is safe, and to a later product like it that is not done.
+ * Returns false if there is neither. */
 bool fuse(const struct ggml_cgraph *g, int i, const bool *done, Chosen *c);
 /* A later node with which node i, which has no tail, can be launched. -1: there is none. */
 int fuse_later(const struct ggml_cgraph *g, int i, const bool *done);

@@ -138,6 +138,8 @@ turn_heads(Work *w, const View *x, const View *y, const Rope *r, int32_t turned,
 	set(w, l, "PAIRS", "%d", r->mode == GGML_ROPE_TYPE_NORMAL);
 	set(w, l, "angle", "%s", angle);
 	set(w, l, "magnitude", "size");
+	if (x->data == y->data)
+		set(w, l, "in_place", "1");
 	arg_int(w, l, "first", 0);
 	arg_int(w, l, "B", x->size[0]);
 	arg_int(w, l, "T", x->size[1]);

@@ -178,6 +178,7 @@ typedef struct Chain {
 	const char *value;
 	const char *hole;       /* the setting of a launch that it becomes */
 	enum ggml_type type;    /* of the tensor that would hold the value */
+	const void *result;     /* its memory */
 	View operand[OPERANDS_MOST]; /* of the result's sizes, with strides of 0; others are wrapped */
 	bool wrapped[OPERANDS_MOST];
 	int operands;

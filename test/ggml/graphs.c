@@ -136,6 +136,46 @@ two_turned_rows(Context *c, Tensor *a, Tensor *b)
 	return ggml_concat(c, ggml_reshape_2d(c, turned[0], M, TOKENS), cache, 0);
 }
 
+/* ---- results in the place of operands: a block must have read what another thread writes -------------- */
+
+static Tensor *
+short_in_place(Context *c, Tensor *a, Tensor *b)
+{
+	Tensor *x = ggml_view_1d(c, a, 16, 0);
+
+	return ggml_mul_inplace(c, x, ggml_add(c, ggml_sin(c, x), ggml_view_1d(c, b, 16, 0)));
+}
+
+static Tensor *
+sum_in_place(Context *c, Tensor *a, Tensor *b)
+{
+	Tensor *x = ggml_view_1d(c, a, M, 0);
+
+	return ggml_acc_inplace(c, x, ggml_view_1d(c, b, M, 0), a->nb[1], a->nb[2], a->nb[3], 0);
+}
+
+static Tensor *
+narrow_in_place(Context *c, Tensor *a, Tensor *b)
+{
+	Tensor *at = ggml_argsort(c, ggml_view_1d(c, b, 10, 0), GGML_SORT_ORDER_ASC);
+	Tensor *x = ggml_reshape_3d(c, ggml_view_1d(c, a, 180, 0), 6, 3, 10);
+
+	return ggml_rope_inplace(c, x, at, 6, GGML_ROPE_TYPE_NORMAL);
+}
+
+/* The rows of a cache are read, and go to other rows of it. */
+static Tensor *
+moved_rows(Context *c, Tensor *a, Tensor *b)
+{
+	int64_t rows = 34 * M;
+	Tensor *cache = ggml_repeat_4d(c, ggml_view_2d(c, a, 36, M, a->nb[1], 0), 36, rows, 1, 1);
+	Tensor *x = ggml_repeat_4d(c, a, N, rows, 1, 1), *weight = ggml_repeat_4d(c, b, N, 36, 1, 1);
+	Tensor *product = ggml_mul_mat(c, weight, x);
+	Tensor *at = ggml_argsort(c, ggml_arange(c, 0, (float)rows, 1), GGML_SORT_ORDER_DESC);
+
+	return ggml_set_rows(c, cache, ggml_add(c, product, cache), at);
+}
+
 /* The next numbers of t, from number *at on. */
 static Tensor *
 part(Context *c, Tensor *t, int64_t *at, int64_t n0, int64_t n1, int64_t n2, int64_t n3)
@@ -191,6 +231,8 @@ static const struct {
 	{ "turned in place", turned_in_place },
 	{ "gradient in place", gradient_in_place },
 	{ "Mamba 1", mamba_1 }, { "Mamba 2", mamba_2 }, { "Mamba 1, heads", mamba_1_heads },
+	{ "short in place", short_in_place }, { "sum in place", sum_in_place },
+	{ "narrow in place", narrow_in_place }, { "moved rows", moved_rows },
 	{ "two turned", two_turned }, { "two turned, rows", two_turned_rows },
 };
 enum { GRAPHS = sizeof graph / sizeof graph[0] };
