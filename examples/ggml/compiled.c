@@ -281,6 +281,7 @@ calls_free(Calls *c)
 {
 	if (!c)
 		return;
+	pthread_mutex_lock(&c->d->lock);
 	for (int i = 0; i < BUCKETS; i++)
 		for (Call *call = c->bucket[i], *next; call; call = next) {
 			next = call->next;
@@ -288,7 +289,6 @@ calls_free(Calls *c)
 			free(call->key);
 			free(call);
 		}
-	pthread_mutex_lock(&c->d->lock);
 	hexc_gpu_free(c->d->gpu, c->workspace.data);
 	hexc_gpu_free(c->d->gpu, c->scratch.data);
 	pthread_mutex_unlock(&c->d->lock);
