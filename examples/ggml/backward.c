@@ -23,14 +23,9 @@ declare_tensor(Work *w, Launch *l, const char *name, char c, const View *v, int 
 static Launch *
 map_rows(Work *w, const View *x, const View *y, const char *epilogue)
 {
-	Launch *l = work_launch(w, "copy");
+	Launch *l = copy_launch(w, x, y);
 
-	set(w, l, "IN", "%s", type_name(x->type));
-	set(w, l, "OUT", "%s", type_name(y->type));
 	set(w, l, "epilogue", "%s", epilogue);
-	arg_sizes(w, l, y, "");
-	arg_view(w, l, "X", 'x', x);
-	arg_view(w, l, "Y", 'y', y);
 	return l;
 }
 

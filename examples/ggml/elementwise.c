@@ -4,13 +4,25 @@
 #include "examples/ggml/work.h"
 #include <string.h>
 
+Launch *
+copy_launch(Work *w, const View *x, const View *y)
+{
+	Launch *l = work_launch(w, "copy");
+
+	set(w, l, "IN", "%s", type_name(x->type));
+	set(w, l, "OUT", "%s", type_name(y->type));
+	arg_sizes(w, l, y, "");
+	arg_view(w, l, "X", 'x', x);
+	arg_view(w, l, "Y", 'y', y);
+	return l;
+}
+
 /* Writes the launch of e; with_tail: and of what the tail makes of it, e being all that w->op computes. */
 static bool
 write_launch(Work *w, const Pointwise *e, bool with_tail)
 {
 	View x = e->x, y = e->y, *all[2 + OPERANDS_MOST] = { &x, &y };
 	Chain c;
-	Launch *l;
 
 	if (!type_name(x.type) || !type_name(y.type))
 		return false;
@@ -21,13 +33,7 @@ write_launch(Work *w, const Pointwise *e, bool with_tail)
 		all[2 + i] = &c.operand[i];
 	if (!chain_wraps(&c))
 		views_merge(all, 2 + c.operands, RANK);
-	l = work_launch(w, "copy");
-	set(w, l, "IN", "%s", type_name(x.type));
-	set(w, l, "OUT", "%s", type_name(y.type));
-	arg_sizes(w, l, &y, "");
-	arg_view(w, l, "X", 'x', &x);
-	arg_view(w, l, "Y", 'y', &y);
-	chain_write(w, l, &c);
+	chain_write(w, copy_launch(w, &x, &y), &c);
 	return true;
 }
 
@@ -306,15 +312,10 @@ add_id(Work *w, const struct ggml_tensor *op)
 	if (!is_float(&x) || !is_float(&y) || !is_float(&b) || !is_row(&b) || !view_same_size(&x, &y) ||
 	    y.size[0] != 1)
 		return false;
-	l = work_launch(w, "copy");
-	set(w, l, "IN", "%s", type_name(x.type));
-	set(w, l, "OUT", "%s", type_name(y.type));
+	l = copy_launch(w, &x, &y);
 	set(w, l, "epilogue", "x + f32(b[ids[q, m], n])");
 	declare(w, l, "b: %s[E, N] strides [bm, 1], ids: i32[Q, M] strides [iq, im]",
 	        type_name(b.type));
-	arg_sizes(w, l, &y, "");
-	arg_view(w, l, "X", 'x', &x);
-	arg_view(w, l, "Y", 'y', &y);
 	arg_pointer(w, l, "b", b.data);
 	arg_int(w, l, "E", b.size[2]);
 	arg_int(w, l, "bm", b.stride[2]);

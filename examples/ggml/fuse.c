@@ -1,7 +1,8 @@
 /* fuse.c - finds which operations of a graph can be computed by the launch of an earlier one: chains of
  * operations of elements, a second product of the same factor, a store of rows; what they read, nothing else
  * reads. The launch runs in the place of the first node: its operands must be there, and what the nodes
- * between read and write must not be touched by it. */
+ * between read and write must not be touched by it. Of two products or ropes alike the later product is
+ * moved to the earlier one, and the earlier rope waits for the later one. */
 #include "examples/ggml/fuse.h"
 #include <ggml-impl.h>
 #include <string.h>

@@ -216,6 +216,8 @@ void chain_write(Work *w, Launch *l, const Chain *c);
 /* Reads an operation of elements; false if it is none. */
 bool pointwise_of(Pointwise *e, const struct ggml_tensor *op);
 
+/* Starts a launch of hexc's copy from x to y, of the same sizes. */
+Launch *copy_launch(Work *w, const View *x, const View *y);
 /* Adds a launch that copies x to y, of the same sizes. */
 void copy_view(Work *w, const View *x, const View *y);
 
