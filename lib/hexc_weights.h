@@ -172,6 +172,18 @@ HEXC_API int hexc_weight_load(hexc_weight **out, const hexc_file *f, const char 
                               const hexc_workers *workers, char *why, size_t n);
 HEXC_API void hexc_weight_free(hexc_weight *w); /* w may be NULL */
 
+/* Describes W[n, k] in a format of GGUF, without data: sets *out, whose `bytes` are those of its blocks.
+ * Returns HEXC_OK, or E_INVALID and one sentence in why[0..nwhy): GGUF has no format of this name that
+ * loads, or n and k do not fit it. */
+HEXC_API int hexc_format_weight(const char *format, int64_t n, int64_t k, hexc_weight *out, char *why,
+                                size_t nwhy);
+
+/* Loads W[n, k] from its blocks in a format of GGUF, row after row, that are in memory: data[0..bytes),
+ * which it does not keep. With data NULL all codes and scales are zero bits. Returns as hexc_weight_load;
+ * E_INVALID also as hexc_format_weight, or if `bytes` are not those of the blocks. */
+HEXC_API int hexc_weight_blocks(hexc_weight **out, const char *format, const void *data, uint64_t bytes,
+                                int64_t n, int64_t k, const hexc_workers *workers, char *why, size_t nwhy);
+
 /* Computes W as f32, row-major, n * k values; each operation of the formula is rounded to f32. Returns
  * HEXC_OK, or E_INVALID and a sentence if w's planes are inconsistent. */
 HEXC_API int hexc_weight_float(const hexc_weight *w, float *out, const hexc_workers *workers, char *why,

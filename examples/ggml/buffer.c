@@ -1,14 +1,10 @@
-/* buffer.c - device memory for ggml's tensors, in ggml's own layout. */
+/* buffer.c - device memory for ggml's tensors, in ggml's own layout but for packed weights. */
 #include "examples/ggml/ggml_hexc.h"
+#include "examples/ggml/packed.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { ALIGNMENT = 256, PIECE = 1 << 16 };
-
-typedef struct Buffer {
-	Device *d;
-	char *data;
-} Buffer;
 
 static Buffer *
 of(ggml_backend_buffer_t buffer)
@@ -16,11 +12,12 @@ of(ggml_backend_buffer_t buffer)
 	return buffer->context;
 }
 
-static void
+static bool
 check(const Device *d, const char *what, int status)
 {
 	if (status)
 		device_log(d, what, hexc_gpu_why(d->gpu));
+	return !status;
 }
 
 static void
@@ -32,6 +29,8 @@ buffer_free(ggml_backend_buffer_t buffer)
 	check(b->d, "free", hexc_gpu_free(b->d->gpu, b->data));
 	b->d->allocated -= buffer->size;
 	pthread_mutex_unlock(&b->d->lock);
+	weights_forget(b);
+	pthread_mutex_destroy(&b->lock);
 	free(b);
 }
 
@@ -41,12 +40,37 @@ buffer_base(ggml_backend_buffer_t buffer)
 	return of(buffer)->data;
 }
 
-static void
-write_bytes(Buffer *b, void *to, const void *from, size_t size)
+bool
+buffer_write(Buffer *b, void *to, const void *from, size_t size)
 {
+	bool ok;
+
 	pthread_mutex_lock(&b->d->lock);
-	check(b->d, "write", hexc_gpu_write(b->d->gpu, to, from, size));
+	ok = check(b->d, "write", hexc_gpu_write(b->d->gpu, to, from, size));
 	pthread_mutex_unlock(&b->d->lock);
+	return ok;
+}
+
+bool
+buffer_read(Buffer *b, void *to, const void *from, size_t size)
+{
+	bool ok;
+
+	pthread_mutex_lock(&b->d->lock);
+	ok = check(b->d, "read", hexc_gpu_read(b->d->gpu, to, from, size));
+	pthread_mutex_unlock(&b->d->lock);
+	return ok;
+}
+
+bool
+buffer_wait(Buffer *b)
+{
+	bool ok;
+
+	pthread_mutex_lock(&b->d->lock);
+	ok = check(b->d, "wait", hexc_gpu_wait(b->d->gpu));
+	pthread_mutex_unlock(&b->d->lock);
+	return ok;
 }
 
 static void
@@ -56,34 +80,45 @@ fill_bytes(Buffer *b, char *to, uint8_t value, size_t size)
 
 	memset(piece, value, size < PIECE ? size : PIECE);
 	for (size_t i = 0; i < size; i += PIECE)
-		write_bytes(b, to + i, piece, size - i < PIECE ? size - i : PIECE);
-}
-
-static void
-buffer_memset(ggml_backend_buffer_t buffer, struct ggml_tensor *t, uint8_t value, size_t offset, size_t size)
-{
-	fill_bytes(of(buffer), (char *)t->data + offset, value, size);
+		buffer_write(b, to + i, piece, size - i < PIECE ? size - i : PIECE);
 }
 
 static void
 buffer_set(ggml_backend_buffer_t buffer, struct ggml_tensor *t, const void *data, size_t offset, size_t size)
 {
-	write_bytes(of(buffer), (char *)t->data + offset, data, size);
+	bool ok = true;
+
+	if (!weights_write(buffer, t, data, offset, size, &ok))
+		buffer_write(of(buffer), (char *)t->data + offset, data, size);
+	if (!ok)
+		device_log(of(buffer)->d, "weight", "out of memory, or the device failed");
+}
+
+static void
+buffer_memset(ggml_backend_buffer_t buffer, struct ggml_tensor *t, uint8_t value, size_t offset, size_t size)
+{
+	char piece[PIECE];
+
+	memset(piece, value, size < PIECE ? size : PIECE);
+	for (size_t i = 0; i < size; i += PIECE)
+		buffer_set(buffer, t, piece, offset + i, size - i < PIECE ? size - i : PIECE);
 }
 
 static void
 buffer_get(ggml_backend_buffer_t buffer, const struct ggml_tensor *t, void *data, size_t offset, size_t size)
 {
-	Buffer *b = of(buffer);
+	bool ok = true;
 
-	pthread_mutex_lock(&b->d->lock);
-	check(b->d, "read", hexc_gpu_read(b->d->gpu, data, (const char *)t->data + offset, size));
-	pthread_mutex_unlock(&b->d->lock);
+	if (!weights_read(buffer, t, data, offset, size, &ok))
+		buffer_read(of(buffer), data, (const char *)t->data + offset, size);
+	if (!ok)
+		device_log(of(buffer)->d, "weight", "out of memory, or the device failed");
 }
 
 static void
 buffer_clear(ggml_backend_buffer_t buffer, uint8_t value)
 {
+	weights_forget(of(buffer));
 	fill_bytes(of(buffer), of(buffer)->data, value, buffer->size);
 }
 
@@ -95,6 +130,12 @@ static const struct ggml_backend_buffer_i buffer_interface = {
 	.get_tensor = buffer_get,
 	.clear = buffer_clear,
 };
+
+ggml_backend_buffer_t
+buffer_of(const struct ggml_tensor *t)
+{
+	return t->buffer && t->buffer->iface.free_buffer == buffer_free ? t->buffer : NULL;
+}
 
 /* ---- the type ------------------------------------------------------------------------------------ */
 
@@ -130,7 +171,9 @@ type_alloc(ggml_backend_buffer_type_t type, size_t size)
 		free(b);
 		return NULL;
 	}
-	*b = (Buffer){ d, data };
+	b->d = d;
+	b->data = data;
+	pthread_mutex_init(&b->lock, NULL);
 	return ggml_backend_buffer_init(type, buffer_interface, b, size);
 }
 
@@ -141,8 +184,19 @@ type_alignment(ggml_backend_buffer_type_t type)
 	return ALIGNMENT;
 }
 
+static size_t
+type_alloc_size(ggml_backend_buffer_type_t type, const struct ggml_tensor *t)
+{
+	size_t size = ggml_nbytes(t);
+	PackedForm f;
+
+	(void)type;
+	return packed_form(&f, t) && (size_t)f.bytes > size ? (size_t)f.bytes : size;
+}
+
 const struct ggml_backend_buffer_type_i buffer_type_interface = {
 	.get_name = type_get_name,
 	.alloc_buffer = type_alloc,
 	.get_alignment = type_alignment,
+	.get_alloc_size = type_alloc_size,
 };

@@ -7,6 +7,7 @@
  *	registry.c   what ggml finds in the library: the devices
  *	device.c     a device: its properties, which operations it computes
  *	buffer.c     device memory that holds tensors
+ *	weights.c    weights in it that are packed: packed.c converts them
  *	stream.c     a ggml_backend: a stream on which graphs run
  *	replay.c     graphs that come again, as CUDA graphs
  *	compiled.c   the compiled operators of a device, and their calls on a stream
@@ -40,6 +41,7 @@ typedef struct Device {
 	hexc_cache *cache;      /* of compiled kernels; may be NULL */
 	Compiled *compiled;     /* a list, by key, that lives as long as the device */
 	uint64_t allocated;     /* bytes in its buffers */
+	uint64_t repacked;      /* how often weights changed their layout or factor; atomic */
 	void *codebook[GGML_TYPE_COUNT]; /* in its memory; NULL until the first use */
 } Device;
 
@@ -56,8 +58,47 @@ void device_log(const Device *d, const char *what, const char *why);
 
 /* ---- buffer.c */
 
+enum { WEIGHT_BUCKETS = 64 };
+
+/* Device memory with tensors. `lock` is held while the weights are used. */
+typedef struct Buffer {
+	Device *d;
+	char *data;
+	pthread_mutex_t lock;
+	struct Packed *weight[WEIGHT_BUCKETS]; /* lists of what is or will be packed, by address */
+} Buffer;
+
+/* The buffer of a tensor if it is one of ours; else NULL. */
+ggml_backend_buffer_t buffer_of(const struct ggml_tensor *t);
+/* Copy between the host and the device. Return false after a line in the log. */
+bool buffer_write(Buffer *b, void *to, const void *from, size_t size);
+bool buffer_read(Buffer *b, void *to, const void *from, size_t size);
+/* Waits until nothing runs on the device. Returns as they do. */
+bool buffer_wait(Buffer *b);
+
 /* The interface of a device's buffer type; its context is the Device. */
 extern const struct ggml_backend_buffer_type_i buffer_type_interface;
+
+/* ---- weights.c */
+
+/* Where the weight at this address is listed. */
+static inline unsigned
+weight_bucket(const void *data)
+{
+	return (unsigned)((uintptr_t)data / 256 % WEIGHT_BUCKETS);
+}
+
+/* Write and read a part of a tensor that is a weight, or a view of one. Return false, and do nothing, if it is
+ * in ggml's layout and stays so; else *ok says if it went well. */
+bool weights_write(ggml_backend_buffer_t buffer, const struct ggml_tensor *t, const void *data, size_t offset,
+                   size_t size, bool *ok);
+bool weights_read(ggml_backend_buffer_t buffer, const struct ggml_tensor *t, void *data, size_t offset,
+                  size_t size, bool *ok);
+/* Empties the lists. */
+void weights_forget(Buffer *b);
+/* Brings packed weights that the operation reads in another way than a product does into ggml's layout, for
+ * good. Returns false if that failed. */
+bool weights_for(const struct ggml_tensor *op);
 
 /* ---- stream.c */
 

@@ -1,7 +1,8 @@
 /* matmul.c - MUL_MAT and MUL_MAT_ID: products of activations with weights, or with other activations.
  * ggml's dst[n, m] = sum_k src0[k, n] src1[k, m] is hexc's C[m, n] = sum_k A[m, k] B[n, k], A = src1 and
  * B = src0. */
-#include "examples/ggml/work.h"
+#include "examples/ggml/packed.h"
+#include <string.h>
 
 /* The parameter of MUL_MAT and MUL_MAT_ID that ggml_prec_set_src sets for src[1]. */
 enum { PREC_OF_SRC1 = 3 };
@@ -13,15 +14,17 @@ is_factor(const View *v)
 	return is_float(v) && is_row(v);
 }
 
-/* The second factor: floats, or bytes of blocks. */
+/* The second factor: floats, or bytes of blocks, or packed. */
 typedef struct Weight {
 	View view;
 	bool blocks;
+	const Packed *packed; /* or NULL */
 } Weight;
 
 static bool
 weight_of(Weight *b, const struct ggml_tensor *t)
 {
+	b->packed = packed_of(t);
 	b->blocks = view_of_blocks(&b->view, t);
 	return b->blocks || (view_of(&b->view, t) && is_float(&b->view));
 }
@@ -29,23 +32,25 @@ weight_of(Weight *b, const struct ggml_tensor *t)
 /* The type that factors are rounded to: one with the range of f32 where src[1] may exceed that of f16, which
  * ggml_prec_set_src says of a product. */
 static const char *
-rounded_to(const struct ggml_tensor *op, const View *b)
+rounded_to(const struct ggml_tensor *op, const View *b, bool packed)
 {
 	bool product = op->op == GGML_OP_MUL_MAT || op->op == GGML_OP_MUL_MAT_ID;
 
 	if (b->type == GGML_TYPE_BF16)
 		return "bf16";
-	return product && op->op_params[PREC_OF_SRC1] == GGML_PREC_F32 ? "tf32" : "f16";
+	if (!product || op->op_params[PREC_OF_SRC1] != GGML_PREC_F32)
+		return "f16";
+	return packed ? "bf16" : "tf32"; /* codes become ACT by arithmetic, which tf32 does not have */
 }
 
 /* The sizes, A and C. */
 static Launch *
-start(Work *w, const View *a, const View *b, const View *c)
+start(Work *w, const View *a, const View *b, bool packed, const View *c)
 {
-	Launch *l = work_launch(w, "matmul");
+	Launch *l = work_launch(w, packed ? "matmul_packed" : "matmul");
 
 	set(w, l, "IN", "%s", type_name(a->type));
-	set(w, l, "ACT", "%s", rounded_to(w->op, b));
+	set(w, l, "ACT", "%s", rounded_to(w->op, b, packed));
 	set(w, l, "OUT", "%s", type_name(c->type));
 	arg_int(w, l, "P", a->size[0]);
 	arg_int(w, l, "Q", a->size[1]);
@@ -62,12 +67,86 @@ start(Work *w, const View *a, const View *b, const View *c)
 Launch *
 product(Work *w, const View *a, const View *b, const View *c)
 {
-	Launch *l = start(w, a, b, c);
+	Launch *l = start(w, a, b, false, c);
 
 	set(w, l, "WEIGHT", "%s", type_name(b->type));
 	arg_rows(w, l, "B", "bpqn", b);
 	return l;
 }
+
+/* ---- packed weights ----------------------------------------------------------------------------------- */
+
+/* The planes of a weight: the settings of matmul_packed that name their types, and their arguments, of the
+ * first factor and of the second. */
+static const struct {
+	hexc_plane_id plane;
+	const char *setting[2], *arg[2];
+} planes[] = {
+	{ HEXC_PLANE_TABLE,   { "table",   "table_z" },   { "T",  NULL } },
+	{ HEXC_PLANE_SCALE,   { "scale",   "scale_z" },   { "S",  "ZS" } },
+	{ HEXC_PLANE_SCALE2,  { "scale2",  "scale2_z" },  { "SS", "ZSS" } },
+	{ HEXC_PLANE_OFFSET,  { "offset",  "offset_z" },  { "O",  "ZO" } },
+	{ HEXC_PLANE_OFFSET2, { "offset2", "offset2_z" }, { "OO", "ZOO" } },
+};
+
+/* Sets factor `which`: 0, or 1 for the second. */
+static void
+set_planes(Work *w, Launch *l, const Packed *p, int which)
+{
+	const hexc_plane *plane = p->form.matrix.plane;
+
+	set(w, l, which ? "codes_z" : "codes", "(\"%s\") %s", p->form.pack, plane[HEXC_PLANE_CODE].dtype);
+	arg_pointer(w, l, which ? "Z" : "W", p->data + p->form.start[HEXC_PLANE_CODE]);
+	for (size_t i = 0; i < sizeof planes / sizeof planes[0]; i++) {
+		const char *name = planes[i].arg[which];
+
+		if (!plane[planes[i].plane].dtype)
+			continue;
+		set(w, l, planes[i].setting[which], "%s", plane[planes[i].plane].dtype);
+		if (name)
+			arg_pointer(w, l, name, p->data + p->form.start[planes[i].plane]);
+	}
+	if (p->form.wide) {
+		set(w, l, which ? "factor_z" : "factor", "f32");
+		arg_float(w, l, which ? "factor_z" : "factor", p->factor);
+	}
+}
+
+/* The largest power of two, at most `most`, that divides x. */
+static int
+power_in(int64_t x, int most)
+{
+	int power = 1;
+
+	while (power < most && x % (2 * power) == 0)
+		power *= 2;
+	return power;
+}
+
+static Launch *
+start_packed(Work *w, const View *a, const Weight *b, const View *c)
+{
+	const hexc_weight *m = &b->packed->form.matrix;
+	Launch *l = start(w, a, &b->view, true, c);
+
+	set(w, l, "BIAS", "%d", (int)m->bias);
+	set(w, l, "G", "%d", (int)m->plane[HEXC_PLANE_SCALE].group);
+	set(w, l, "KMULT", "%d", power_in(m->k, 128));
+	set(w, l, "NMULT", "%d", power_in(m->n, 32));
+	if (m->plane[HEXC_PLANE_TABLE].dtype)
+		set(w, l, "numbers", "%d", (int)m->plane[HEXC_PLANE_TABLE].cols);
+	set_planes(w, l, b->packed, 0);
+	return l;
+}
+
+/* Are both in the same planes, with the same constants? */
+static bool
+same_form(const Packed *a, const Packed *b)
+{
+	return !a == !b && (!a || !strcmp(a->form.matrix.format, b->form.matrix.format));
+}
+
+/* ---- factors ------------------------------------------------------------------------------------------ */
 
 /* Sets a second factor, which is like b. */
 static bool
@@ -75,9 +154,12 @@ set_second(Work *w, Launch *l, const Weight *b, const struct ggml_tensor *t)
 {
 	Weight other;
 
-	if (!weight_of(&other, t) || !is_row(&other.view) || !view_same_size(&other.view, &b->view))
+	if (!weight_of(&other, t) || !is_row(&other.view) || !view_same_size(&other.view, &b->view) ||
+	    !same_form(b->packed, other.packed))
 		return false;
-	if (b->blocks) {
+	if (b->packed) {
+		set_planes(w, l, other.packed, 1);
+	} else if (b->blocks) {
 		set(w, l, "weight_z", "%s", block_value(w, b->view.type, "w2[pb, qb, row", "col"));
 		declare(w, l, "w2: u8[PB, QB, N, NW] strides [dp, dq, dn, 1]");
 		arg_rows(w, l, "w2", "dpqn", &other.view);
@@ -119,14 +201,16 @@ set_rows_of(Work *w, Launch *l, const Chain *chain, const View *c)
 	arg_int(w, l, "V", c->size[2]);
 }
 
-/* Blocks are decoded on their way to shared memory. The launch computes the tail, too. */
+/* Codes are decoded on their way to tensor cores. The launch computes the tail, too. */
 static Launch *
 multiply(Work *w, const View *a, const Weight *b, const View *c, const Chain *chain)
 {
 	Launch *l;
 
-	if (b->blocks) {
-		l = start(w, a, &b->view, c);
+	if (b->packed) {
+		l = start_packed(w, a, b, c);
+	} else if (b->blocks) {
+		l = start(w, a, &b->view, false, c);
 		set(w, l, "weight", "%s", block_value(w, b->view.type, "w[pb, qb, row", "col"));
 		declare(w, l, "w: u8[PB, QB, N, NW] strides [wp, wq, wm, 1]");
 		declare_codebook(w, l, b->view.type);

@@ -190,6 +190,11 @@ launch_graph(void *user, struct ggml_cgraph *g, char *why, size_t n)
 	if (!ok)
 		snprintf(why, n, "out of memory");
 	for (int i = 0; ok && i < nodes; i++) {
+		ok = is_idle(g->nodes[i]) || weights_for(g->nodes[i]);
+		if (!ok)
+			snprintf(why, n, "a packed weight cannot be brought back to ggml's layout");
+	}
+	for (int i = 0; ok && i < nodes; i++) {
 		if (a.done[i] || is_idle(g->nodes[i]))
 			continue;
 		ok = launch_or_wait(&a, i);
@@ -209,7 +214,7 @@ stream_compute(ggml_backend_t backend, struct ggml_cgraph *graph)
 {
 	Stream *s = of(backend);
 	char why[WHY_MOST + 100];
-	uint64_t epoch = calls_epoch(s->calls);
+	uint64_t epoch = calls_epoch(s->calls) + __atomic_load_n(&s->d->repacked, __ATOMIC_RELAXED);
 	bool ok;
 
 	if (s->replays)

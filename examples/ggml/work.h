@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdint.h>
 
-enum { RANK = GGML_MAX_DIMS, LAUNCHES_MOST = 24, SETTINGS_MOST = 16, ARGS_MOST = 96, TEXT_MOST = 24576,
+enum { RANK = GGML_MAX_DIMS, LAUNCHES_MOST = 24, SETTINGS_MOST = 32, ARGS_MOST = 96, TEXT_MOST = 24576,
        TAIL_MOST = 8, OPERANDS_MOST = 6, NUMBERS_MOST = 4 };
 
 /* A tensor as hexc reads it, the outermost dim first: dim 3 is ggml's dim 0. Strides are in elements. */

@@ -127,7 +127,7 @@ note_packs(OpJob *j, const OpKernel *k)
 	}
 }
 
-/* Returns the program with these packs required, wherever it has `NAME: packed `. */
+/* Returns the program with these packs required, wherever it has `NAME: packed ` without one. */
 static const char *
 with_packs(OpJob *j, const char *text)
 {
@@ -137,7 +137,7 @@ with_packs(OpJob *j, const char *text)
 
 		for (size_t n = strlen(mark); (at = strstr(text, mark)); text = at + n) {
 			text_add(&t, text, (size_t)(at - text) + n - 1);
-			if (at > text && (at[-1] == ' ' || at[-1] == '('))
+			if (at > text && (at[-1] == ' ' || at[-1] == '(') && at[n] != '(')
 				text_printf(&t, "(\"%s\")", j->packed[i].pack);
 			text_printf(&t, " ");
 		}

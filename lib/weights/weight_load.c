@@ -170,11 +170,33 @@ decode_range(void *user, int64_t lo, int64_t hi)
 			decode_numbers(&l->d, (hexc_plane_id)id, lo, hi);
 }
 
+/* Fills w, of these sizes, from the parts' data. Returns HEXC_OK, E_NOMEM or E_INTERNAL. */
 static int
-load(hexc_weight **out, const hexc_file *f, const char *name, const Workers *workers, char *why, size_t n)
+decode_planes(hexc_weight *w, const Fit *fit, const Workers *workers)
 {
 	Loading l;
 	Arena *arena = &l.arena;
+	int code;
+
+	memset(&l, 0, sizeof l);
+	l.d.fit = fit;
+	l.d.w = w;
+	arena_init(arena, NULL, NULL);
+	code = arena_protect(&arena, 1, make_segs, &l);
+	if (code == HEXC_OK) {
+		parallel_for(workers, w->n, 64, decode_range, &l);
+		for (int id = HEXC_PLANE_SCALE; id < HEXC_NPLANE; id++)
+			if (w->plane[id].cols == 1 && w->n > 1)
+				decode_numbers(&l.d, (hexc_plane_id)id, 0, w->n);
+		code = l.nomem ? HEXC_E_NOMEM : HEXC_OK;
+	}
+	arena_free(arena);
+	return code;
+}
+
+static int
+load(hexc_weight **out, const hexc_file *f, const char *name, const Workers *workers, char *why, size_t n)
+{
 	Fit fit;
 	hexc_weight *w;
 	int code;
@@ -189,19 +211,9 @@ load(hexc_weight **out, const hexc_file *f, const char *name, const Workers *wor
 	w = weight_new(&fit);
 	if (!w)
 		return why_error(HEXC_E_NOMEM, why, n, "%s: out of memory for its planes", name);
-	memset(&l, 0, sizeof l);
-	l.d.fit = &fit;
-	l.d.w = w;
-	arena_init(arena, NULL, NULL);
-	code = arena_protect(&arena, 1, make_segs, &l);
-	if (code == HEXC_OK) {
-		parallel_for(workers, w->n, 64, decode_range, &l);
-		for (int id = HEXC_PLANE_SCALE; id < HEXC_NPLANE; id++)
-			if (w->plane[id].cols == 1 && w->n > 1)
-				decode_numbers(&l.d, (hexc_plane_id)id, 0, w->n);
-		code = l.nomem ? HEXC_E_NOMEM : weight_verify(f, w, why, n);
-	}
-	arena_free(arena);
+	code = decode_planes(w, &fit, workers);
+	if (code == HEXC_OK)
+		code = weight_verify(f, w, why, n);
 	if (code == HEXC_E_NOMEM || code == HEXC_E_INTERNAL)
 		why_error(code, why, n, "%s: %s", name, hexc_strerror(code));
 	if (code == HEXC_OK)
@@ -226,6 +238,78 @@ hexc_weight_load(hexc_weight **out, const hexc_file *f, const char *name, const 
 		return why_error(HEXC_E_INVALID, why, n, "hexc_workers was compiled with a newer hexc.h");
 	arithmetic_enter(&host);
 	code = load(out, f, name, &threads.workers, why, n);
+	arithmetic_leave(&host);
+	return code;
+}
+
+/* ---- blocks in memory ---------------------------------------------------------------------------------- */
+
+/* Computes the sizes of W[n, k] in a format of GGUF. Returns HEXC_OK, or E_INVALID and a sentence. */
+static int
+fit_blocks(Fit *fit, const char *format, int64_t n, int64_t k, char *why, size_t nwhy)
+{
+	const Format *f = format ? format_find(format) : NULL;
+
+	if (!f || strcmp(f->container, "gguf") != 0)
+		return why_error(HEXC_E_INVALID, why, nwhy, "GGUF has no format %s that hexc loads",
+		                 format ? format : "(none)");
+	return fit_sizes(fit, f, n, k, 0, NULL, why, nwhy) ? HEXC_OK : HEXC_E_INVALID;
+}
+
+int
+hexc_format_weight(const char *format, int64_t n, int64_t k, hexc_weight *out, char *why, size_t nwhy)
+{
+	Fit fit;
+	int code;
+
+	if (!out || (!why && nwhy))
+		return HEXC_E_INVALID;
+	code = fit_blocks(&fit, format, n, k, why, nwhy);
+	if (code == HEXC_OK)
+		hand_out(out, out->size, &fit.w, sizeof fit.w);
+	return code;
+}
+
+static int
+load_blocks(hexc_weight **out, const Fit *fit, const Workers *workers, char *why, size_t nwhy)
+{
+	hexc_weight *w = weight_new(fit);
+	int code = w ? HEXC_OK : HEXC_E_NOMEM;
+
+	if (w && fit->part[0].data)
+		code = decode_planes(w, fit, workers);
+	if (code == HEXC_OK) {
+		*out = w;
+		return code;
+	}
+	hexc_weight_free(w);
+	return why_error(code, why, nwhy, "%s: %s", fit->format->name, hexc_strerror(code));
+}
+
+int
+hexc_weight_blocks(hexc_weight **out, const char *format, const void *data, uint64_t bytes, int64_t n,
+                   int64_t k, const hexc_workers *workers, char *why, size_t nwhy)
+{
+	HostWorkers threads;
+	Arithmetic host;
+	Fit fit;
+	int code;
+
+	if (!out || (!why && nwhy))
+		return HEXC_E_INVALID;
+	*out = NULL;
+	if (!workers_of(&threads, workers))
+		return why_error(HEXC_E_INVALID, why, nwhy, "hexc_workers was compiled with a newer hexc.h");
+	code = fit_blocks(&fit, format, n, k, why, nwhy);
+	if (code != HEXC_OK)
+		return code;
+	if (data && bytes != fit.w.bytes)
+		return why_error(HEXC_E_INVALID, why, nwhy, "%s: %lld x %lld weights are %llu bytes, not %llu",
+		                 format, (long long)n, (long long)k, (unsigned long long)fit.w.bytes,
+		                 (unsigned long long)bytes);
+	fit.part[0].data = data;
+	arithmetic_enter(&host);
+	code = load_blocks(out, &fit, &threads.workers, why, nwhy);
 	arithmetic_leave(&host);
 	return code;
 }
