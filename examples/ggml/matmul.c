@@ -2,6 +2,7 @@
  * ggml's dst[n, m] = sum_k src0[k, n] src1[k, m] is hexc's C[m, n] = sum_k A[m, k] B[n, k], A = src1 and
  * B = src0. */
 #include "examples/ggml/packed.h"
+#include <math.h>
 #include <string.h>
 
 /* The parameter of MUL_MAT and MUL_MAT_ID that ggml_prec_set_src sets for src[1]. */
@@ -108,7 +109,7 @@ set_planes(Work *w, Launch *l, const Packed *p, int which)
 	}
 	if (p->form.wide) {
 		set(w, l, which ? "factor_z" : "factor", "f32");
-		arg_float(w, l, which ? "factor_z" : "factor", p->factor);
+		arg_float(w, l, which ? "factor_z" : "factor", ldexp(1, p->shift));
 	}
 }
 

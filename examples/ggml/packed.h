@@ -17,7 +17,7 @@ typedef struct PackedForm {
 	int64_t start[HEXC_NPLANE]; /* bytes from the weight's start; the first matrix is there */
 	int64_t each[HEXC_NPLANE];  /* bytes of a matrix; 0: there is no such plane */
 	int64_t bytes;
-	bool wide;              /* scales are e8m0, and relative to the factor */
+	bool wide;              /* scales are e8m0, and stored relative to 2^shift */
 } PackedForm;
 
 /* Byte ranges [from, to), in order and apart. */
@@ -35,14 +35,14 @@ struct Packed {
 	bool done;              /* it is packed; otherwise in ggml's layout */
 	bool never;             /* it stays in ggml's layout */
 	Ranges written;         /* until it is packed: its bytes that are there */
-	double factor;          /* of all its scales; 1 if form.wide is false */
+	int shift;              /* all its scales are to be multiplied by 2^shift; 0 if form.wide is false */
 };
 
 /* ---- packed.c */
 
 /* Sets *f if a tensor like t can be packed. */
 bool packed_form(PackedForm *f, const struct ggml_tensor *t);
-/* Computes the factor of a weight from all of its blocks: 2^*shift. Returns false if scales have too large a
+/* Computes the shift of a weight from all of its blocks. Returns false if scales have too large a
  * range, or memory is short. */
 bool packed_shift(const PackedForm *f, const char *blocks, int *shift);
 /* Converts one matrix. plane: memory for form.each bytes of each plane. */

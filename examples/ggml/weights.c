@@ -16,43 +16,22 @@ typedef struct Matrix {
 static bool
 matrix_new(Matrix *m, const PackedForm *f)
 {
-	int64_t at = 0;
+	size_t at[HEXC_NPLANE + 1] = { 0 };
 
-	m->memory = malloc((size_t)(f->bytes + f->block_bytes));
-	for (int i = 0; m->memory && i < HEXC_NPLANE; i++) {
-		m->plane[i] = m->memory + at;
-		at += (f->each[i] + 63) / 64 * 64;
-	}
-	m->blocks = m->memory ? m->memory + f->bytes : NULL;
+	for (int i = 0; i < HEXC_NPLANE; i++)
+		at[i + 1] = at[i] + (size_t)(f->each[i] + 63) / 64 * 64;
+	m->memory = malloc(at[HEXC_NPLANE] + (size_t)f->block_bytes);
+	for (int i = 0; m->memory && i < HEXC_NPLANE; i++)
+		m->plane[i] = m->memory + at[i];
+	m->blocks = m->memory ? m->memory + at[HEXC_NPLANE] : NULL;
 	return m->memory;
 }
 
+/* Where a plane of a matrix is, from the weight's start. */
 static int64_t
 plane_at(const PackedForm *f, int plane, int64_t matrix)
 {
 	return f->start[plane] + (plane == HEXC_PLANE_TABLE ? 0 : matrix * f->each[plane]);
-}
-
-static int
-shift_of(const Packed *p)
-{
-	int shift = 0;
-
-	for (double x = p->factor; x != 1; x = x > 1 ? x / 2 : x * 2)
-		shift += x > 1 ? 1 : -1;
-	return shift;
-}
-
-static double
-factor_of(int shift)
-{
-	double x = 1;
-
-	for (; shift > 0; shift--)
-		x *= 2;
-	for (; shift < 0; shift++)
-		x /= 2;
-	return x;
 }
 
 /* ---- one weight ---------------------------------------------------------------------------------------- */
@@ -81,7 +60,7 @@ write_weight(Buffer *b, Packed *p, const char *blocks)
 	}
 	free(m.memory);
 	p->done = ok;
-	p->factor = factor_of(shift);
+	p->shift = shift;
 	return ok;
 }
 
@@ -102,7 +81,7 @@ read_weight(Buffer *b, const Packed *p, char *out, size_t from, size_t to)
 			ok = !f->each[plane] ||
 			     buffer_read(b, m.plane[plane], data + plane_at(f, plane, (int64_t)i),
 			                 (size_t)f->each[plane]);
-		ok = ok && unpack_matrix(f, shift_of(p), m.plane, m.blocks);
+		ok = ok && unpack_matrix(f, p->shift, m.plane, m.blocks);
 		if (ok)
 			memcpy(out + (start - from), m.blocks + (start - i * each), end - start);
 	}
@@ -141,7 +120,6 @@ new_weight(Buffer *b, const struct ggml_tensor *t)
 		return NULL;
 	}
 	p->data = t->data;
-	p->factor = 1;
 	p->next = b->weight[weight_bucket(t->data)];
 	b->weight[weight_bucket(t->data)] = p;
 	return p;

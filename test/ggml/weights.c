@@ -1,0 +1,193 @@
+/* weights.c - weights in a buffer of weights, which the backend packs: they are written in parts of any size and order,
+ * read back byte by byte, changed, multiplied, and read by operations that do not take them packed. Products are
+ * compared with sums in f64 of the numbers that ggml decodes. */
+#include <ggml.h>
+#include <ggml-alloc.h>
+#include <ggml-backend.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { K = 512, N = 80, E = 3, ROWS_MOST = 20, BYTES = K * N * E * 4 };
+
+/* Weights, their scales and activations are rounded to f16: to 2^-11 each, of which the squares' mean is 2^-22 / 3; two
+ * scales, the offset and the product add up. Offsets are larger than the weights that are left of them. */
+static const double LIMIT = 16 * 4 / 3.0 / (1 << 22);
+
+static const enum ggml_type types[] = {
+	GGML_TYPE_Q4_0, GGML_TYPE_Q4_1, GGML_TYPE_Q5_0, GGML_TYPE_Q5_1, GGML_TYPE_Q8_0, GGML_TYPE_Q2_K, GGML_TYPE_Q3_K,
+	GGML_TYPE_Q4_K, GGML_TYPE_Q5_K, GGML_TYPE_Q6_K, GGML_TYPE_IQ4_NL, GGML_TYPE_IQ4_XS, GGML_TYPE_TQ2_0,
+	GGML_TYPE_MXFP4, GGML_TYPE_NVFP4, GGML_TYPE_Q1_0, GGML_TYPE_Q2_0,
+};
+
+static float weight[K * N * E], input[K * ROWS_MOST * E], result[N * ROWS_MOST * E];
+static unsigned char bytes[BYTES], back[BYTES];
+static unsigned seed = 1;
+static int bad;
+
+static unsigned
+next(unsigned n)
+{
+	seed = seed * 1664525u + 1013904223u;
+	return (seed >> 8) % n;
+}
+
+static float
+number(void)
+{
+	return (float)next(2001) / 1000 - 1;
+}
+
+static void
+check(bool ok, enum ggml_type type, const char *what)
+{
+	if (ok)
+		return;
+	printf("%s: %s\n", ggml_type_name(type), what);
+	bad++;
+}
+
+/* Fills blocks of these rows, and the numbers that they stand for. */
+static size_t
+fill(enum ggml_type type, int rows, unsigned char *to, float *value)
+{
+	size_t size;
+
+	for (int i = 0; i < rows * K; i++)
+		value[i] = number();
+	size = ggml_quantize_chunk(type, value, to, 0, rows, K, NULL);
+	ggml_get_type_traits(type)->to_float(to, value, (int64_t)rows * K);
+	return size;
+}
+
+/* Writes [0, size) in parts, the last of them first. */
+static void
+write_in_parts(struct ggml_tensor *t, const unsigned char *from, size_t size)
+{
+	for (size_t end = size; end; ) {
+		size_t part = 1 + next(7001);
+
+		part = part < end ? part : end;
+		end -= part;
+		ggml_backend_tensor_set(t, from + end, end, part);
+	}
+}
+
+static void
+compare_bytes(struct ggml_tensor *t, enum ggml_type type, size_t size, const char *what)
+{
+	size_t from = next((unsigned)size / 2), part = 1 + next((unsigned)size / 2);
+
+	memset(back, 0x55, size);
+	ggml_backend_tensor_get(t, back, 0, size);
+	check(!memcmp(back, bytes, size), type, what);
+	memset(back, 0x55, size);
+	ggml_backend_tensor_get(t, back, from, part);
+	check(!memcmp(back, bytes + from, part), type, what);
+}
+
+/* The weight [K, N, E] with `rows` rows of input. */
+static void
+compare_product(ggml_backend_t backend, struct ggml_tensor *w, enum ggml_type type, int rows, const char *what)
+{
+	struct ggml_init_params p = { 16 * ggml_tensor_overhead() + ggml_graph_overhead(), NULL, true };
+	struct ggml_context *c = ggml_init(p);
+	struct ggml_tensor *a = ggml_new_tensor_3d(c, GGML_TYPE_F32, K, rows, w->ne[2]);
+	struct ggml_tensor *y = ggml_mul_mat(c, w, a);
+	struct ggml_cgraph *g = ggml_new_graph(c);
+	ggml_backend_buffer_t buffer = ggml_backend_alloc_ctx_tensors(c, backend);
+	double error = 0, all = 0;
+
+	for (int i = 0; i < K * rows * w->ne[2]; i++)
+		input[i] = number();
+	ggml_build_forward_expand(g, y);
+	ggml_backend_tensor_set(a, input, 0, ggml_nbytes(a));
+	check(ggml_backend_graph_compute(backend, g) == GGML_STATUS_SUCCESS, type, what);
+	ggml_backend_tensor_get(y, result, 0, ggml_nbytes(y));
+	for (int e = 0; e < w->ne[2]; e++)
+		for (int m = 0; m < rows; m++)
+			for (int n = 0; n < N; n++) {
+				double sum = 0, got = result[(e * rows + m) * N + n];
+
+				for (int k = 0; k < K; k++)
+					sum += (double)weight[(e * N + n) * K + k] * input[(e * rows + m) * K + k];
+				error += (got - sum) * (got - sum);
+				all += sum * sum;
+			}
+	if (!(error <= LIMIT * all))
+		printf("error %g: ", error / all);
+	check(error <= LIMIT * all, type, what);
+	ggml_backend_buffer_free(buffer);
+	ggml_free(c);
+}
+
+/* Rows of the weight, by an operation that reads blocks. */
+static void
+compare_rows(ggml_backend_t backend, struct ggml_tensor *w, enum ggml_type type)
+{
+	struct ggml_init_params p = { 16 * ggml_tensor_overhead() + ggml_graph_overhead(), NULL, true };
+	struct ggml_context *c = ggml_init(p);
+	struct ggml_tensor *matrix = ggml_view_2d(c, w, K, N, w->nb[1], w->nb[2] * (size_t)(w->ne[2] - 1));
+	struct ggml_tensor *at = ggml_new_tensor_1d(c, GGML_TYPE_I32, 2), *y = ggml_get_rows(c, matrix, at);
+	struct ggml_cgraph *g = ggml_new_graph(c);
+	ggml_backend_buffer_t buffer = ggml_backend_alloc_ctx_tensors(c, backend);
+	const int32_t index[2] = { N - 1, 3 };
+	const float *of = weight + (size_t)(w->ne[2] - 1) * N * K;
+	float most = 0;
+
+	ggml_build_forward_expand(g, y);
+	ggml_backend_tensor_set(at, index, 0, sizeof index);
+	check(ggml_backend_graph_compute(backend, g) == GGML_STATUS_SUCCESS, type, "rows are not read");
+	ggml_backend_tensor_get(y, result, 0, ggml_nbytes(y));
+	for (int i = 0; i < 2 * K; i++)
+		most = fmaxf(most, fabsf(result[i] - of[index[i / K] * K + i % K]));
+	check(most <= 1e-6f, type, "rows are wrong");
+	ggml_backend_buffer_free(buffer);
+	ggml_free(c);
+}
+
+static void
+run(ggml_backend_t backend, enum ggml_type type, int matrices, int at)
+{
+	struct ggml_init_params p = { 4 * ggml_tensor_overhead(), NULL, true };
+	struct ggml_context *c = ggml_init(p);
+	struct ggml_tensor *w = ggml_new_tensor_3d(c, type, K, N, matrices);
+	ggml_backend_buffer_t buffer = ggml_backend_alloc_ctx_tensors(c, backend);
+	size_t size = fill(type, N * matrices, bytes, weight), row = ggml_row_size(type, K);
+
+	ggml_backend_buffer_set_usage(buffer, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+	if (at % 2)
+		ggml_backend_tensor_set(w, bytes, 0, size);
+	else
+		write_in_parts(w, bytes, size);
+	compare_bytes(w, type, size, "bytes differ");
+	for (int i = 0; i < 3; i++)
+		compare_product(backend, w, type, i == 2 ? ROWS_MOST : 1 + 6 * i, "a product is wrong");
+
+	fill(type, 5, bytes + 11 * row, weight + 11 * K);
+	ggml_backend_tensor_set(w, bytes + 11 * row, 11 * row, 5 * row);
+	compare_bytes(w, type, size, "bytes differ behind a change");
+	compare_product(backend, w, type, 1, "a product is wrong behind a change");
+
+	compare_rows(backend, w, type);
+	compare_bytes(w, type, size, "bytes differ behind a view");
+	compare_product(backend, w, type, 1, "a product is wrong behind a view");
+	ggml_backend_buffer_free(buffer);
+	ggml_free(c);
+}
+
+int
+main(void)
+{
+	ggml_backend_t backend;
+
+	ggml_backend_load_all();
+	backend = ggml_backend_init_by_name("HEXC0", NULL);
+	if (!backend)
+		return 1;
+	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+		run(backend, types[i], i % 3 ? 1 : E, (int)i);
+	ggml_backend_free(backend);
+	return bad > 0;
+}
