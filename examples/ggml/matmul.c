@@ -132,7 +132,7 @@ start_packed(Work *w, const View *a, const Weight *b, const View *c)
 
 	set(w, l, "BIAS", "%d", (int)m->bias);
 	set(w, l, "G", "%d", (int)m->plane[HEXC_PLANE_SCALE].group);
-	set(w, l, "KMULT", "%d", power_in(m->k, 128));
+	set(w, l, "KMULT", "%d", power_in(m->k, 256));
 	set(w, l, "NMULT", "%d", power_in(m->n, 32));
 	if (m->plane[HEXC_PLANE_TABLE].dtype)
 		set(w, l, "numbers", "%d", (int)m->plane[HEXC_PLANE_TABLE].cols);
