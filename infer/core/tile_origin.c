@@ -3,30 +3,18 @@
 #include "infer/core/tile_origin.h"
 #include <limits.h>
 
-/* The origin of a transposed tile, given that of the tile. */
-static void
-transposed(const Op *o, struct TileOrigin *t)
-{
-	for (int i = 0; t->unpack && i < 2; i++) {
-		int d = 0;
-
-		while (IMM_AT(o, perm, d) != t->at[i])
-			d++;
-		t->at[i] = d;
-	}
-}
-
 static struct TileOrigin
 origin_of(const Solve *s, const Op *o)
 {
 	struct TileOrigin t = { .bits = INT_MAX };
 	const Val *v = o->out[0];
 	bool elementwise = op_is(o, F_ELT) || o->code == O_mask;
+	bool same = elementwise || o->code == O_transpose || o->code == O_reshape;
 
 	if (o->code == O_load)
 		t.bits = bits_of(v);
 	if (o->code == O_unpack)
-		t = (struct TileOrigin){ bits_of(v), o, { v->type.rank - 2, v->type.rank - 1 } };
+		t = (struct TileOrigin){ bits_of(v), o, NULL };
 	if (!elementwise && !op_is(o, F_MOVE) && o->code != O_lookup)
 		return t;
 	for (int i = 0; i < o->nin; i++) {
@@ -34,14 +22,11 @@ origin_of(const Solve *s, const Op *o)
 
 		if (from->bits < t.bits)
 			t.bits = from->bits;
-		if (!t.unpack && (elementwise || o->code == O_transpose)) {
+		if (!t.unpack && same && from->unpack) {
 			t.unpack = from->unpack;
-			t.at[0] = from->at[0];
-			t.at[1] = from->at[1];
+			t.from = o->in[i];
 		}
 	}
-	if (o->code == O_transpose)
-		transposed(o, &t);
 	return t;
 }
 

@@ -5,8 +5,8 @@
 
 struct TileOrigin {
 	int bits;         /* the fewest of an element in memory that it is computed from; INT_MAX: none */
-	const Op *unpack; /* from whose tile it is computed elementwise; NULL: none */
-	int at[2];        /* its dims that are the unpacked tile's rows and columns */
+	const Op *unpack; /* from whose tile it is computed elementwise, transposed and reshaped; NULL: none */
+	const Val *from;  /* the operand on this way; NULL: it is that tile */
 };
 
 /* Fills s->origin. */

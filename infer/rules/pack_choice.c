@@ -107,6 +107,61 @@ rule_pack(Solve *s, Op *o)
 
 /* ---- dots ---------------------------------------------------------------------------------------------- */
 
+static bool
+has_shape(const Layout *l, const Type *t)
+{
+	for (int d = 0; d < l->ndim; d++)
+		if (d >= t->rank || layout_extent(l, d) != t->shape[d])
+			return false;
+	return l->ndim == t->rank;
+}
+
+static bool arrange_tile(const Solve *s, const Val *v, Layout *l, const Pack *p);
+
+static bool
+arrange_transposed(const Solve *s, const Op *o, Layout *l, const Pack *p)
+{
+	int perm[DIM_MAX], back[DIM_MAX];
+	Layout inner;
+
+	for (int i = 0; i < o->out[0]->type.rank; i++) {
+		perm[i] = (int)IMM_AT(o, perm, i);
+		back[IMM_AT(o, perm, i)] = i;
+	}
+	layout_permute(&inner, l, back);
+	if (!arrange_tile(s, op_source(o), &inner, p))
+		return false;
+	layout_permute(l, &inner, perm);
+	return true;
+}
+
+static bool
+arrange_reshaped(const Solve *s, const Op *o, Layout *l, const Pack *p)
+{
+	const Type *from = &op_source(o)->type, *to = &o->out[0]->type;
+	Layout inner;
+
+	return layout_reshape(&inner, l, from->rank, from->shape) && arrange_tile(s, op_source(o), &inner, p) &&
+	       layout_reshape(l, &inner, to->rank, to->shape);
+}
+
+/* Renumbers the registers of l, a layout of v, as the unpacked tile that v comes from has them by its pack.
+ * Returns false if it cannot have this layout. */
+static bool
+arrange_tile(const Solve *s, const Val *v, Layout *l, const Pack *p)
+{
+	const struct TileOrigin *from = &s->origin[v->id];
+	const int at[2] = { l->ndim - 2, l->ndim - 1 };
+
+	if (!from->from)
+		return pack_arrange(l, at, p);
+	if (v->def->code == O_transpose)
+		return arrange_transposed(s, v->def, l, p);
+	if (v->def->code == O_reshape)
+		return arrange_reshaped(s, v->def, l, p);
+	return has_shape(l, &from->from->type) && arrange_tile(s, from->from, l, p);
+}
+
 bool
 suit_pack(const Solve *s, const Val *v, Layout *l)
 {
@@ -116,7 +171,7 @@ suit_pack(const Solve *s, const Val *v, Layout *l)
 
 	if (!p)
 		return true;
-	if (!pack_arrange(&own, from->at, p))
+	if (!arrange_tile(s, v, &own, p))
 		return p->layout != NULL; /* unchanged, and converted */
 	*l = own;
 	return true;
