@@ -6,25 +6,26 @@
 /* Fewer rows are not worth a kernel of their own. */
 enum { ROWS_LEAST = 16, ALIGNED = 256, E8M0_ONE = 127, E8M0_NAN = 255, E8M0_TOP = 5 };
 
-/* The pack that kernels of matmul_packed choose for codes of a type (hexc_module_pack). */
+/* The pack that kernels of matmul_packed choose for codes of a type (hexc_module_pack), which are numbers or
+ * number those of a table. */
 static const char *
-pack_of(const char *type)
+pack_of(const char *type, bool table)
 {
-#define PACK(type, rows, cols, spread, place) { type, "hexc-pack 1 " type " block " #rows "x" #cols \
+#define PACK(type, table, rows, cols, spread, place) { type, table, "hexc-pack 1 " type " block " #rows "x" #cols \
 	" spread " #spread " streams 32 place " place }
-#define BLOCK4 "((8,2),(2,4,8)):((128,16),(1,32,2))"
-#define BLOCK2 "((8,4),(2,4,8)):((256,16),(1,64,2))"
-#define BLOCK1 "((8,8),(2,4,8)):((512,16),(1,128,2))"
-	static const struct { const char *type, *pack; } all[] = {
-		PACK("u1", 64, 64, 16, BLOCK1), PACK("u2", 32, 64, 16, BLOCK2),
-		PACK("u3", 64, 64, 16, BLOCK1), PACK("u4", 16, 64, 16, BLOCK4),
-		PACK("u5", 64, 64, 16, BLOCK1), PACK("u6", 32, 64, 16, BLOCK2),
-		PACK("i8", 16, 32, 0, "((8,2),(2,4,4)):((64,8),(1,16,2))"),
-		PACK("e2m1", 16, 64, 0, BLOCK4),
+#define BLOCK16 "((8,2),(2,4,8)):((128,16),(1,32,2))"
+#define BLOCK32 "((8,4),(2,4,8)):((256,16),(1,64,2))"
+#define BLOCK64 "((8,8),(2,4,8)):((512,16),(1,128,2))"
+	static const struct { const char *type; bool table; const char *pack; } all[] = {
+		PACK("u1", true, 64, 64, 4, BLOCK64), PACK("u2", false, 32, 64, 16, BLOCK32),
+		PACK("u3", false, 64, 64, 16, BLOCK64), PACK("u4", false, 16, 64, 16, BLOCK16),
+		PACK("u4", true, 16, 64, 0, BLOCK16), PACK("u5", false, 64, 64, 16, BLOCK64),
+		PACK("u6", false, 32, 64, 16, BLOCK32), PACK("e2m1", false, 16, 64, 0, BLOCK16),
+		PACK("i8", false, 16, 32, 0, "((8,2),(2,4,4)):((64,8),(1,16,2))"),
 	};
 
 	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-		if (!strcmp(all[i].type, type))
+		if (!strcmp(all[i].type, type) && all[i].table == table)
 			return all[i].pack;
 	return NULL;
 }
@@ -61,7 +62,7 @@ packed_form(PackedForm *f, const struct ggml_tensor *t)
 	    f->matrices < 1 ||
 	    hexc_format_weight(block_format(t->type), t->ne[1], t->ne[0], &f->matrix, NULL, 0))
 		return false;
-	f->pack = pack_of(plane[HEXC_PLANE_CODE].dtype);
+	f->pack = pack_of(plane[HEXC_PLANE_CODE].dtype, plane[HEXC_PLANE_TABLE].dtype);
 	scale = plane[HEXC_PLANE_SCALE].dtype;
 	if (!f->pack || !scale || plane[HEXC_PLANE_ZERO].dtype || plane[HEXC_PLANE_INDEX].dtype ||
 	    hexc_pack_bytes(f->pack, 2, dim, &codes, NULL, 0))
