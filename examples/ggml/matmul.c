@@ -44,6 +44,40 @@ rounded_to(const struct ggml_tensor *op, const View *b, bool packed)
 	return packed ? "bf16" : "tf32"; /* codes become ACT by arithmetic, which tf32 does not have */
 }
 
+/* The largest power of two, at most `most`, that divides x. */
+static int
+power_in(int64_t x, int most)
+{
+	int power = 1;
+
+	while (power < most && x % (2 * power) == 0)
+		power *= 2;
+	return power;
+}
+
+/* Is it the argument of a stride that the operator assumes to be a multiple of MULT? */
+static bool
+is_stride(const Arg *a)
+{
+	return a->kind == ARG_INT && strlen(a->name) == 2 && strchr("abcde", a->name[0]) &&
+	       strchr("pqmn", a->name[1]);
+}
+
+/* Says what K, N and all strides are multiples of. */
+static void
+set_multiples(Work *w, Launch *l, int64_t n, int64_t k)
+{
+	int mult = 8;
+
+	set(w, l, "KMULT", "%d", power_in(k, 256));
+	set(w, l, "NMULT", "%d", power_in(n, 32));
+
+	for (int i = 0; i < l->args; i++)
+		if (is_stride(&l->arg[i]))
+			mult = power_in(l->arg[i].integer, mult);
+	set(w, l, "MULT", "%d", mult);
+}
+
 /* The sizes, A and C. */
 static Launch *
 start(Work *w, const View *a, const View *b, bool packed, const View *c)
@@ -113,17 +147,6 @@ set_planes(Work *w, Launch *l, const Packed *p, int which)
 	}
 }
 
-/* The largest power of two, at most `most`, that divides x. */
-static int
-power_in(int64_t x, int most)
-{
-	int power = 1;
-
-	while (power < most && x % (2 * power) == 0)
-		power *= 2;
-	return power;
-}
-
 static Launch *
 start_packed(Work *w, const View *a, const Weight *b, const View *c)
 {
@@ -132,8 +155,6 @@ start_packed(Work *w, const View *a, const Weight *b, const View *c)
 
 	set(w, l, "BIAS", "%d", (int)m->bias);
 	set(w, l, "G", "%d", (int)m->plane[HEXC_PLANE_SCALE].group);
-	set(w, l, "KMULT", "%d", power_in(m->k, 256));
-	set(w, l, "NMULT", "%d", power_in(m->n, 32));
 	if (m->plane[HEXC_PLANE_TABLE].dtype)
 		set(w, l, "numbers", "%d", (int)m->plane[HEXC_PLANE_TABLE].cols);
 	set_planes(w, l, b->packed, 0);
@@ -225,6 +246,7 @@ multiply(Work *w, const View *a, const Weight *b, const View *c, const Chain *ch
 	if (chain->rows)
 		set_rows_of(w, l, chain, c);
 	chain_write(w, l, chain);
+	set_multiples(w, l, b->view.size[2], a->size[3]);
 	return l;
 }
 
