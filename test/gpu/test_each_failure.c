@@ -422,10 +422,11 @@ family_call(void)
 	return code;
 }
 
-/* Of files, and by rounding. */
+/* Of files, of blocks in memory, and by rounding. */
 static int
 weights(void)
 {
+	static const unsigned char blocks[4 * 144];
 	static float x[64 * 128];
 	hexc_file *f = NULL;
 	hexc_weight *w = NULL, *r = NULL;
@@ -436,6 +437,10 @@ weights(void)
 		hexc_weight_free(w);
 		code = hexc_weight_load(&w, f, name[i], NULL, t.why, sizeof t.why);
 	}
+	hexc_weight_free(w);
+	w = NULL;
+	if (!code)
+		code = hexc_weight_blocks(&w, "Q4_K", blocks, sizeof blocks, 4, 256, NULL, t.why, sizeof t.why);
 	for (int i = 0; i < 64 * 128; i++)
 		x[i] = (float)(i % 17) - 8;
 	code = code ? code : hexc_weight_quantize(&r, "GPTQ-4", x, 64, 128, 64, NULL, t.why, sizeof t.why);

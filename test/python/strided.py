@@ -3,11 +3,15 @@ elements of an input is NaN, and what is between those of an output must stay. R
 the simulator."""
 
 import ctypes
+import re
 import unittest
+from pathlib import Path
 
 import numpy as np
 
 import hexc
+from hexc._abi import function
+from hexc._sim import _Tensor
 
 F16, F32, I32, I64 = np.float16, np.float32, np.int32, np.int64
 GAP = 55  # what an output holds before, and still holds between its elements
@@ -44,6 +48,13 @@ class Tensor:
         self.__cuda_array_interface__ = said | {"data": (self.array.address + skip * view.itemsize, False)}
 
 
+def packed(p, codes, gpu):
+    """Codes on a device, in the pack of this parameter."""
+    size, dims = ctypes.c_uint64(), (ctypes.c_int64 * codes.ndim)(*codes.shape)
+    assert not function("hexc_pack_bytes")(p.pack.encode(), codes.ndim, dims, ctypes.byref(size), None, 0)
+    return hexc.to_device(_Tensor(p, codes.shape, (), size.value).send(codes), gpu)
+
+
 def both(name, **settings):
     """The operator for each arch, and the device."""
     return [(hexc.operator(name, arch=a, prove=True, **settings), hexc.simulator(n)) for a, n in (("sm_80", 80), ("sm_90a", 90))]
@@ -68,6 +79,7 @@ def right(ops, line, want, order="", pad=0, before=None, near=(), **args):
         first = {out[0]: before} if isinstance(before, np.ndarray) else before or {}
         views = {n: strided(first.get(n, np.full_like(x, GAP)), orders[n], pad, GAP) for n, x in values.items()} | args
         given = {name: Tensor(v, odd, gpu) if isinstance(v, np.ndarray) else v for name, v in views.items()}
+        given |= {p.name: packed(p, views[p.name], gpu) for p in op.params if p.pack}
         sizes, taken = sizes_of(op, views), ctypes.c_size_t()
         op.launch(device=gpu, **given, **sizes)
         op._calls._of[gpu].do("hexc_family_call_line", ctypes.byref(taken), None)
@@ -91,7 +103,88 @@ def windows(a, m, n, k, step, edge):
     return np.pad(a, sides)[at], np.pad(np.ones_like(a, bool), sides)[at]
 
 
+class Weight:
+    """Planes of codes[PB, QB, N, K] for these settings of matmul_packed, by the names of its tensors, and the values. Scales
+    are powers of two and codes integers: values, and their sums with such, are exact in f16."""
+
+    PLANES = {"scale": "S", "scale2": "SS", "offset": "O", "offset2": "OO"}
+    TYPES = {"f16": F16, "i8": np.int8, "u8": np.uint8, "e8m0": np.uint8, "i32": I32}
+    E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+
+    def __init__(self, shape, settings, seed=1, second=False):
+        self.settings, self.shape, self.rng, self.tensors, self.second = settings, shape, np.random.default_rng(seed), {}, second
+        code = settings.get("codes", "u4").split(") ")[-1]
+        bits = int(re.sub("e2m1", "4", code).lstrip("ui"))
+        low = -(1 << bits - 1) if code[0] == "i" else 0
+        w = self.rng.integers(low, low + (1 << bits), shape)
+        self.tensors["Z" if second else "W"] = w.astype(np.int8 if code[0] == "i" else np.uint8)
+        values = np.concatenate([self.E2M1, -self.E2M1]) if code == "e2m1" else None
+        if "table" in settings:  # the first table is that of both
+            values = np.random.default_rng(9).integers(-99, 100, int(settings.get("numbers", 16)))
+            self.tensors["T"] = values.astype(self.TYPES[settings["table"]])
+        x = (w if values is None else values[w]) - settings.get("BIAS", 0)
+        if "scale" in settings:
+            x = x * self.plane("scale", (-2, -1, -0.5, 0.5, 1, 2)) * self.plane("scale2", (-1, 0.5, 1, 2))
+        if "offset" in settings:
+            x = x + self.plane("offset", (-32, -7, 0, 5, 31)) * self.plane("offset2", (-1, -0.5, 1, 2))
+        assert (x == x.astype(F16)).all(), settings
+        if "factor" in settings:
+            x, self.tensors["factor_z" if second else "factor"] = x * -1.5, -1.5
+        self.values = x.astype(F32)
+
+    def plane(self, name, floats):
+        """Random values for each group of each row, those of f16 from these."""
+        if name not in self.settings:
+            return 1
+        kind, group = self.settings[name], self.settings.get("G2", 256) if name[-1] == "2" else self.settings.get("G", 32)
+        pb, qb, n, k = self.shape
+        shape = pb, qb, -(-k // group), n
+        if kind == "f16":
+            codes = values = self.rng.choice(floats, shape)
+        elif kind == "e8m0":
+            codes = self.rng.integers(125, 130, shape)
+            values = 2.0 ** (codes - 127)
+        else:
+            codes = values = self.rng.integers(-8 if kind == "i8" else 0, 16, shape)
+        short = self.PLANES[name]
+        self.tensors[f"Z{short}" if self.second else short] = codes.astype(self.TYPES[kind])
+        return np.repeat(values, group, 2)[:, :, :k].swapaxes(2, 3)
+
+
+PACKED = {
+    "u4": {"scale": "f16"},
+    "u4 with a bias": {"scale": "f16", "BIAS": 8, "factor": "f32"},
+    "u6 with two scales": {"codes": "u6", "BIAS": 32, "scale": "i8", "scale2": "f16", "G": 16},
+    "u4 with two offsets": {"scale": "u8", "scale2": "f16", "offset": "u8", "offset2": "f16"},
+    "u5 with an offset": {"codes": "u5", "scale": "f16", "offset": "f16"},
+    "u2 of 16": {"codes": "u2", "scale": "f16", "G": 16},
+    "u3": {"codes": "u3", "BIAS": 4, "scale": "i8", "scale2": "f16", "G": 16},
+    "i8": {"codes": "i8", "scale": "f16", "IN": "f16", "OUT": "f16"},
+    "codes alone": {"BIAS": 8, "factor": "f32", "IN": "f16"},
+    "a table": {"table": "i8", "scale": "f16"},
+    "a table of 2": {"codes": "u1", "table": "i8", "numbers": 2, "scale": "f16", "G": 128},
+    "e2m1": {"codes": "e2m1", "scale": "e8m0", "ACT": "bf16"},
+}
+
+
+def pack_of(name):
+    """The pack in which the ggml backend writes codes of this type."""
+    text = Path("examples/ggml/packed.c").read_text()
+    places = dict(re.findall(r'#define (BLOCK\d) "(.*)"', text))
+    rows = re.findall(r'\bPACK\("(\w+)", (\d+), (\d+), (\d+), (?:"(.*?)"|(\w+))\)', text)
+    packs = {t: f"hexc-pack 1 {t} block {r}x{c} spread {s} streams 32 place {p or places[q]}" for t, r, c, s, p, q in rows}
+    return packs[name]
+
+
+def packs_of(op):
+    """Those in which its kernels read W."""
+    return {p.pack for line in op.lines for kernel in line.kernels for p in kernel.params if p.name == "W"}
+
+
 class Strided(unittest.TestCase):
+    # Lines of matmul_packed, with P, Q, PB, QB, M, N, K
+    PRODUCTS = ((0, 2, 6, 2, 3, 7, 48, 320), (0, 1, 1, 1, 1, 8, 80, 512), (1, 2, 2, 1, 2, 9, 48, 96), (2, 2, 1, 2, 1, 17, 80, 256),
+                (3, 1, 2, 1, 1, 257, 1040, 64), (4, 4, 1, 2, 1, 3, 67, 300), (5, 1, 2, 1, 1, 16, 33, 75), (6, 2, 1, 1, 1, 18, 67, 130))  # fmt: skip
     TURNS = ((80, 32, 0, 0), (64, 48, 10, 1), (33, 16, 1, 0), (96, 64, 32, 1), (64, 64, 0, 1))  # of rotary: D, ROT, BEGIN, PAIRS
     LINES = ((0, 10, 100, 1), (0, 3, 128, 0), (1, 5, 300, 4), (2, 2, 1000, 3), (3, 2, 1030, 0), (4, 1, 4100, 2),
              (5, 1, 8200, 8), (6, 2, 70, 1))  # fmt: skip # of norm and softmax: line, M, N, pad
@@ -192,6 +285,106 @@ class Strided(unittest.TestCase):
             want[:, :, ::2] = one * 2
             args = {"A": strided(a, "0213", pad), "B": strided(b, "2013", pad), "B2": strided(z, "0213", pad), "I": at}
             right(ops, line, {"C": want, "C2": two}, {"C": "2013", "C2": "0123"}, pad, before={"C": before}, **args)
+
+    @staticmethod
+    def product(a, w):
+        """Slices of A in a row meet the same slice of W. Sums are exact, here and in f32."""
+        (p, q), (pb, qb) = a.shape[:2], w.values.shape[:2]
+        return a.astype(F32) @ w.values[np.arange(p) * pb // p][:, np.arange(q) * qb // q].swapaxes(2, 3)
+
+    def test_matmul_packed(self):
+        """Weights of all kinds; results are exact, but for one rounding to f16."""
+        for name, settings in PACKED.items():
+            ops = both("matmul_packed", **{"IN": "f32"} | settings)
+            kind, out = (F16 if settings.get(t) == "f16" else F32 for t in ("IN", "OUT"))
+            for line, p, q, pb, qb, m, n, k in self.PRODUCTS:
+                if line == 3 and name not in ("u4 with two offsets", "e2m1"):  # the large one
+                    continue
+                a, w, pad = integers(p, q, m, k, low=-3, high=3, dtype=kind), Weight((pb, qb, n, k), settings), 8 if line < 4 else 1
+                with self.subTest(name=name, line=line):
+                    right(ops, line, self.product(a, w).astype(out), "2103", pad, A=strided(a, "0213", pad), **w.tensors)
+
+    def test_matmul_packed_in_a_stated_pack(self):
+        """Kernels read the one of `codes`, be it the one that they would choose, or another."""
+        other = "hexc-pack 1 u4 block 32x64 spread 16 streams 32 place ((8,4),(2,4,8)):((256,16),(1,64,2))"
+        for pack in pack_of("u4"), other:
+            ops = both("matmul_packed", IN="f32", codes=f'("{pack}") u4', scale="f16", BIAS=8)
+            for op, _ in ops:
+                self.assertEqual(packs_of(op), {pack})
+                self.assertEqual(len(op.lines), 7)
+            for line, p, q, pb, qb, m, n, k in self.PRODUCTS:
+                if line != 3:
+                    a, w, pad = integers(p, q, m, k, low=-3, high=3), Weight((pb, qb, n, k), PACKED["u4 with a bias"]), 4 if line < 4 else 1
+                    w.tensors.pop("factor")
+                    right(ops, line, self.product(a, w) / -1.5, "", pad, A=strided(a, "", pad), **w.tensors)
+
+    def test_packs_of_ggml(self):
+        """Those that the backend writes are the ones that kernels choose: the one for the largest sizes does, for all. On sm_90a,
+        and with tables, it may spread codes less."""
+        lines = re.findall(r"^//: (take .*)", Path("lib/ops/matmul_packed.hexc").read_text(), re.M)
+        take = [x for x in lines if "ALIGN=1" not in x][-1]
+        table = f"hexc-family 1\nfamily matmul_packed\n{take}\n"
+        for name, settings in PACKED.items():
+            for arch in "sm_80", "sm_90a":
+                op = hexc.operator("matmul_packed", arch=arch, families=table, KMULT=128, NMULT=32, **{"IN": "f32"} | settings)
+                packs = *packs_of(op), pack_of(settings.get("codes", "u4"))
+                if "table" in settings or arch == "sm_90a":
+                    packs = (re.sub(r"spread \d+ ", "", p) for p in packs)
+                with self.subTest(name=name, arch=arch):
+                    self.assertEqual(*packs)
+
+    def test_matmul_packed_of_chosen_slices(self):
+        """Where there is none, C stays as it was."""
+        settings = PACKED["u6 with two scales"]
+        ops = both("matmul_packed", IN="f32", tensors="to: i32[P, Q] strides [tp, tq], bias: f32[N]", chosen="to[p, q]",
+                   epilogue="x + bias[n]", **settings)  # fmt: skip
+        for to in [[4, 0], [3, 1], [4, 2]], [[4, -1], [5, 0], [2**31 - 1, -(2**31)]]:
+            for line, m, n, k, pad in (0, 1, 96, 288, 8), (1, 16, 48, 64, 4), (2, 20, 32, 64, 8), (4, 1, 70, 33, 0), (5, 13, 20, 64, 2), (6, 17, 20, 64, 2):
+                a, w, bias, at = integers(3, 2, m, k, low=-3, high=3), Weight((1, 5, n, k), settings), integers(n), np.array(to, I32)
+                there = ((at >= 0) & (at < 5))[..., None, None]
+                want = np.where(there, a @ rows_of(w.values[0], at).swapaxes(2, 3) + bias, F32(GAP))
+                with self.subTest(to=to, line=line):
+                    right(ops, line, want, "1023", pad, A=strided(a, "2013", pad), to=strided(at, "10", 2), bias=bias, **w.tensors)
+
+    @staticmethod
+    def second(settings):
+        """Settings of two weights of the same kind."""
+        both = ("scale", "scale2", "offset", "offset2", "table", "factor")
+        return settings | {"codes_z": settings.get("codes", "u4")} | {f"{n}_z": settings[n] for n in both if n in settings}
+
+    def test_matmul_packed_of_two_weights(self):
+        """A gated unit, and what is multiplied by the gate."""
+        for name in "u4 with two offsets", "a table", "u4 with a bias":
+            ops = both("matmul_packed", IN="f32", also="f32", epilogue="silu(x) * z", **self.second(PACKED[name]))
+            for line, p, q, pb, qb, m, n, k in self.PRODUCTS:
+                if line == 3:
+                    continue
+                a, w = integers(p, q, m, k, low=-2, high=2), Weight((pb, qb, n, k), PACKED[name])
+                w2, pad = Weight((pb, qb, n, k), PACKED[name], 2, True), 4 if line < 4 else 1
+                x, z = self.product(a, w).astype(float), self.product(a, w2)
+                want = {"C": (x / (1 + np.exp(np.minimum(-x, 700))) * z).astype(F32), "C2": z}
+                with self.subTest(name=name, line=line):
+                    # exp of up to 20 is off by 2^-21 + 20 * 2^-23, the sum, / and * by 2^-20; what is beyond is small
+                    args = w.tensors | w2.tensors | {"A": strided(a, "0213", pad), "near": (2e-5, 1e-4)}
+                    right(ops, line, want, {"C": "2103", "C2": "1023"}, pad, **args)
+
+    def test_matmul_packed_into_rows(self):
+        """Rows of C to which no row goes stay; what else is computed is exact, and goes to its own row."""
+        settings = PACKED["u6 with two scales"]
+        ops = both("matmul_packed", IN="f32", rows="i64", also="f32", epilogue="max(x, 0) - z", **self.second(settings))
+        for line, p, q, pb, qb, m, n, k in self.PRODUCTS:
+            if line == 3:
+                continue
+            a, w = integers(p, q, m, k, low=-3, high=3), Weight((pb, qb, n, k), settings)
+            w2, rng, pad = Weight((pb, qb, n, k), settings, 2, True), np.random.default_rng(4), 4 if line < 4 else 1
+            at = np.array([[rng.permutation(np.arange(-4, m + 9))[:m] for _ in range(q)]], I64)
+            before, x, z = integers(p, q, m + 5, n, seed=5), self.product(a, w), self.product(a, w2)
+            want = before.copy()
+            for i, j, row in np.ndindex(p, q, m):
+                if 0 <= at[0, j, row] < m + 5:
+                    want[i, j, at[0, j, row]] = np.maximum(x, 0)[i, j, row] - z[i, j, row]
+            args = w.tensors | w2.tensors | {"A": strided(a, "0213", pad), "I": strided(at, "", 1)}
+            right(ops, line, {"C": want, "C2": z}, {"C": "2013", "C2": "0213"}, pad, before={"C": before}, **args)
 
     def test_indexer(self):
         """Heads past the end find nothing; keys are of a tensor, or computed of bytes."""
