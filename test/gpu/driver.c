@@ -65,6 +65,7 @@ typedef struct Copy {
 	unsigned long long to, from;
 	size_t bytes;
 	int value;
+	void *staged; /* the bytes, copied before; or NULL */
 	uint64_t number; /* copies before it on this stream */
 } Copy;
 
@@ -399,9 +400,11 @@ catch_up(Queue *q, uint64_t number)
 {
 	int done = 0;
 
-	for (; q && done < q->n && q->copy[done].number < number; done++)
+	for (; q && done < q->n && q->copy[done].number < number; done++) {
 		if (!copy_once(&q->copy[done]))
 			fprintf(stderr, "fake driver: a copy of %zu bytes fails\n", q->copy[done].bytes);
+		free(q->copy[done].staged);
+	}
 	if (done)
 		memmove(q->copy, q->copy + done, (size_t)(q->n -= done) * sizeof *q->copy);
 }
@@ -482,8 +485,8 @@ static int
 copy_on(Copy c, void *stream)
 {
 	Queue *q = queue_of(stream);
-	bool late = (c.to_of || pinned_find((char *)(uintptr_t)c.to) >= 0) &&
-	            (c.kind == FILL || c.from_of || pinned_find((char *)(uintptr_t)c.from) >= 0);
+	bool late = c.staged || ((c.to_of || pinned_find((char *)(uintptr_t)c.to) >= 0) &&
+	                         (c.kind == FILL || c.from_of || pinned_find((char *)(uintptr_t)c.from) >= 0));
 
 	if (!q)
 		return INVALID_HANDLE;
@@ -551,12 +554,24 @@ cuMemsetD8Async(unsigned long long ptr, unsigned char value, size_t bytes, void 
 	return copy_on(c, stream);
 }
 
+/* As from pageable memory: it returns when the bytes are on their way to the device. */
 int
 cuMemcpyHtoD_v2(unsigned long long to, const void *from, size_t bytes)
 {
+	Copy c = { .kind = TO_DEVICE, .to_of = now(), .to = to, .bytes = bytes };
+	int code;
+
 	CHECK(true);
 	catch_up_all(NULL);
-	return sim_write(now()->sim, to, from, bytes) == SIM_OK ? 0 : INVALID_VALUE;
+	c.staged = malloc(bytes + 1);
+	if (!c.staged)
+		return DRV_CUDA_ERROR_OUT_OF_MEMORY;
+	memcpy(c.staged, from, bytes);
+	c.from = (uintptr_t)c.staged;
+	code = copy_on(c, NULL);
+	if (code)
+		free(c.staged);
+	return code;
 }
 
 int
