@@ -1,9 +1,8 @@
 /* buffer.c - device memory for ggml's tensors, in ggml's own layout. */
 #include "examples/ggml/ggml_hexc.h"
 #include <stdlib.h>
-#include <string.h>
 
-enum { ALIGNMENT = 256, PIECE = 1 << 16 };
+enum { ALIGNMENT = 256 };
 
 typedef struct Buffer {
 	Device *d;
@@ -52,11 +51,11 @@ write_bytes(Buffer *b, void *to, const void *from, size_t size)
 static void
 fill_bytes(Buffer *b, char *to, uint8_t value, size_t size)
 {
-	char piece[PIECE];
+	hexc_gpu *gpu = b->d->gpu;
 
-	memset(piece, value, size < PIECE ? size : PIECE);
-	for (size_t i = 0; i < size; i += PIECE)
-		write_bytes(b, to + i, piece, size - i < PIECE ? size - i : PIECE);
+	pthread_mutex_lock(&b->d->lock);
+	check(b->d, "fill", hexc_gpu_fill_on(gpu, to, value, size, NULL) || hexc_stream_wait(gpu, NULL));
+	pthread_mutex_unlock(&b->d->lock);
 }
 
 static void
@@ -81,6 +80,13 @@ buffer_get(ggml_backend_buffer_t buffer, const struct ggml_tensor *t, void *data
 	pthread_mutex_unlock(&b->d->lock);
 }
 
+static bool
+buffer_copy(ggml_backend_buffer_t buffer, const struct ggml_tensor *from, struct ggml_tensor *to)
+{
+	(void)buffer;
+	return transfer_copy_now(from, to);
+}
+
 static void
 buffer_clear(ggml_backend_buffer_t buffer, uint8_t value)
 {
@@ -93,8 +99,15 @@ static const struct ggml_backend_buffer_i buffer_interface = {
 	.memset_tensor = buffer_memset,
 	.set_tensor = buffer_set,
 	.get_tensor = buffer_get,
+	.cpy_tensor = buffer_copy,
 	.clear = buffer_clear,
 };
+
+Device *
+buffer_device(ggml_backend_buffer_t buffer)
+{
+	return buffer->iface.free_buffer == buffer_free ? of(buffer)->d : NULL;
+}
 
 /* ---- the type ------------------------------------------------------------------------------------ */
 
