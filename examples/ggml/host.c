@@ -1,5 +1,5 @@
-/* host.c - host memory that is pinned, so that copies from and to it do not wait: ggml keeps tensors of the CPU
- * there. */
+/* host.c - host memory that is pinned, so that copies from and to it do not wait: ggml keeps tensors of the
+ * CPU there. */
 #include "examples/ggml/ggml_hexc.h"
 #include <ggml-impl.h>
 

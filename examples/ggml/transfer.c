@@ -1,8 +1,8 @@
 /* transfer.c - copies between tensors and host memory, and between devices.
  *
- * A copy of a backend is issued on its stream, between graphs: ggml uses a backend in one thread, so that none
- * is issued while a graph is captured (replay.c). Copies without a backend are done when they return, for all
- * streams; as ggml expects, they do not wait for streams. */
+ * A copy of a backend is issued on its stream, between graphs: ggml uses a backend in one thread, so that
+ * none is issued while a graph is captured (replay.c). Copies without a backend are done when they return,
+ * for all streams; as ggml expects, they do not wait for streams. */
 #include "examples/ggml/ggml_hexc.h"
 
 /* The device whose memory holds a tensor; NULL: none of this library. */
@@ -58,8 +58,12 @@ transfer_get(ggml_backend_t backend, const struct ggml_tensor *t, void *data, si
 static bool
 copy(Device *to_device, struct ggml_tensor *to, Device *d, const struct ggml_tensor *from, void *stream)
 {
+	size_t size = ggml_nbytes(from);
+	int status;
+
 	pthread_mutex_lock(&d->lock);
-	return leave(d, "copy", hexc_gpu_copy_peer_on(to_device->gpu, to->data, d->gpu, from->data, ggml_nbytes(from), stream));
+	status = hexc_gpu_copy_peer_on(to_device->gpu, to->data, d->gpu, from->data, size, stream);
+	return leave(d, "copy", status);
 }
 
 /* What is issued on `l` from now on runs after what is on `before`. */

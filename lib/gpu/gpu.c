@@ -393,7 +393,7 @@ hexc_gpu_write(hexc_gpu *g, void *to, const void *from, uint64_t bytes)
 		return code;
 	if (bytes)
 		code = GPU_CALL(g, cuMemcpyHtoD_v2, (uintptr_t)to, from, bytes);
-	if (bytes && !code) /* of pageable memory, the last part may still be on its way */
+	if (bytes && !code) /* with pageable memory, the end may not be there yet */
 		code = GPU_CALL(g, cuStreamSynchronize, NULL);
 	return gpu_leave(g, code);
 }

@@ -1,7 +1,7 @@
 /* transfer.c - implements hexc_gpu.h: copies on streams. */
 #include "lib/gpu/gpu.h"
 
-/* Enters g for a copy of so many bytes. */
+/* Enters g for a copy of this many bytes. */
 static int
 begin(hexc_gpu *g, const void *to, const void *from, uint64_t bytes)
 {

@@ -1,6 +1,7 @@
-/* transfers.c - copies and events of the ggml backend, which ggml's test program does not test: parts of tensors,
- * between two streams and two devices, behind events, from and to pinned memory; ggml's scheduler with weights of
- * the host, and with two devices that work on several graphs at a time. Needs HEXC0 and HEXC1. */
+/* transfers.c - copies and events of the ggml backend, which ggml's test program does not test: parts of
+ * tensors, between two streams and two devices, behind events, from and to pinned memory; ggml's scheduler
+ * with weights of the host, and with two devices that work on several graphs at a time. Needs HEXC0 and
+ * HEXC1. */
 #include <ggml.h>
 #include <ggml-alloc.h>
 #include <ggml-backend.h>
@@ -247,7 +248,8 @@ set_numbers(Tensor *x, int seed)
 	ggml_backend_tensor_set(x, data, 0, ggml_nbytes(x));
 }
 
-/* The product of weights that the host has in pinned memory: HEXC0 computes it for many rows, the CPU for few. */
+/* The product of weights that the host has in pinned memory: HEXC0 computes it for many rows, the CPU for
+ * few. */
 static void
 offloaded(int rows, ggml_backend_t where)
 {
@@ -318,9 +320,8 @@ two_devices(void)
 			in[i] = number(i, round);
 		ggml_backend_tensor_set(x, in, 0, sizeof in);
 		check(ggml_backend_sched_graph_compute_async(sched, g) == GGML_STATUS_SUCCESS, "two devices");
-		ggml_backend_tensor_get_async(ggml_backend_sched_get_tensor_backend(sched, y), y, out[round], 0,
-		                              sizeof out[round]);
 		check(ggml_backend_sched_get_tensor_backend(sched, y) == t.stream[2], "one device only");
+		ggml_backend_tensor_get_async(t.stream[2], y, out[round], 0, sizeof out[round]);
 		ggml_free(c);
 	}
 	check(ggml_backend_sched_get_n_copies(sched) > 1, "one graph at a time");

@@ -480,13 +480,19 @@ has_bytes(const Context *of, unsigned long long ptr, size_t bytes)
 	return !of || sim_uninitialised(of->sim, ptr, bytes, &count) == SIM_OK;
 }
 
+static bool
+is_pageable(const Context *of, unsigned long long ptr)
+{
+	return !of && pinned_find((char *)(uintptr_t)ptr) < 0;
+}
+
 /* Adds a copy to a stream; with pageable memory, it happens at once. */
 static int
 copy_on(Copy c, void *stream)
 {
 	Queue *q = queue_of(stream);
-	bool late = c.staged || ((c.to_of || pinned_find((char *)(uintptr_t)c.to) >= 0) &&
-	                         (c.kind == FILL || c.from_of || pinned_find((char *)(uintptr_t)c.from) >= 0));
+	bool late = c.staged || c.kind == FILL ||
+	            (!is_pageable(c.to_of, c.to) && !is_pageable(c.from_of, c.from));
 
 	if (!q)
 		return INVALID_HANDLE;
@@ -554,7 +560,7 @@ cuMemsetD8Async(unsigned long long ptr, unsigned char value, size_t bytes, void 
 	return copy_on(c, stream);
 }
 
-/* As from pageable memory: it returns when the bytes are on their way to the device. */
+/* As from pageable memory: it returns when the bytes are copied to other memory. */
 int
 cuMemcpyHtoD_v2(unsigned long long to, const void *from, size_t bytes)
 {

@@ -255,7 +255,8 @@ refuse_mixed(int simulated)
 	hexc_event *e;
 	double us;
 
-	refusal(hexc_event_us(t.event[0], t.event[0], &us), HEXC_E_INVALID, g, "hexc_event_new_untimed has no time");
+	refusal(hexc_event_us(t.event[0], t.event[0], &us), HEXC_E_INVALID, g,
+	        "hexc_event_new_untimed has no time");
 	if (hexc_gpu_open(&other, HEXC_SIMULATOR(80), t.why, sizeof t.why) || hexc_event_new(&e, other))
 		WRONG("no simulator");
 	if (!simulated) {
@@ -272,13 +273,12 @@ int
 main(int argc, char **argv)
 {
 	int device[GPUS] = { argc > 2 ? atoi(argv[1]) : 0, argc > 2 ? atoi(argv[2]) : 1 };
-	int failed = start(device) || between_streams() || reused() || written() || parts() || between_devices();
+	int failed = start(device) || between_streams() || reused() || written() || parts();
 
-	if (failed) {
-		const char *why = t.g[0] ? hexc_gpu_why(t.g[0]) : "", *more = t.g[1] ? hexc_gpu_why(t.g[1]) : "";
-
-		printf("failed: %s: %s%s%s\n", t.step, t.why, why, more);
-	} else if (argc > 3) {
+	failed = failed || between_devices();
+	if (failed)
+		printf("failed: %s: %s%s%s\n", t.step, t.why, hexc_gpu_why(t.g[0]), hexc_gpu_why(t.g[1]));
+	else if (argc > 3) {
 		refuse_arguments();
 		refuse_memory();
 		refuse_mixed(device[0] < 0);
