@@ -205,8 +205,8 @@ HEXC_API int hexc_stream_after(hexc_gpu *g, void *stream, hexc_event *e);
  * That holds for pageable host memory as well, although the functions may wait for the stream there, or until
  * the bytes are copied to other memory. Copies to and from memory of hexc_host_alloc do not wait.
  *
- * Faults of earlier kernels may be returned here. The order to work on other streams, of copies on the
- * default stream too, is that of hexc_stream_after. On a stream that is being captured, a copy becomes a node
+ * Faults of earlier kernels may be returned here. Only hexc_stream_after orders a copy and work on another
+ * stream, the default one included. On a stream that is being captured, a copy becomes a node
  * of the graph, with these addresses; the simulator captures only launches, and returns E_DEVICE. */
 HEXC_API int hexc_gpu_write_on(hexc_gpu *g, void *to, const void *from, uint64_t bytes, void *stream);
 HEXC_API int hexc_gpu_read_on(hexc_gpu *g, void *to, const void *from, uint64_t bytes, void *stream);

@@ -117,13 +117,14 @@ right || fail "the driver: $rc: $(tail -n 3 "$dir/out")"
 gpu FAKE_CUDA_FAULT=rows
 [ $rc = 1 ] && grep -q 'HEXC0: synchronize: .*ILLEGAL_ADDRESS' "$dir/out" || fail "a fault: $rc: $(tail -n 3 "$dir/out")"
 # Its copies come late. What a failing function is used for is told of; copies between streams that fail are made
-# again, with the host waiting.
+# again, with the host waiting. A program that gets no memory any more, since nothing waits for copies, aborts.
 copies "$dir/usr/lib/libggml-hexc.so" FAKE_CUDA_DEVICES=2 LD_LIBRARY_PATH="$dir"
 copies "$dir/usr/lib/libggml-hexc.so" FAKE_CUDA_DEVICES=2 LD_LIBRARY_PATH="$dir" PLAIN=1 FAKE_CUDA_FAIL=cuMemHostAlloc
 for name in cuMemcpyHtoDAsync_v2 cuMemcpyDtoHAsync_v2 cuMemcpyDtoDAsync_v2 cuMemcpyPeerAsync cuMemsetD8Async cuStreamWaitEvent \
 	cuStreamSynchronize cuEventRecord cuEventSynchronize; do
 	transfers "$dir/usr/lib/libggml-hexc.so" FAKE_CUDA_DEVICES=2 LD_LIBRARY_PATH="$dir" FAKE_CUDA_FAIL=$name
-	[ $rc -le 1 ] && grep -q "HEXC[0-9]: [a-z]*: $name: " "$dir/out" || fail "$name fails: $rc: $(tail -n 3 "$dir/out")"
+	case $rc in 0 | 1 | 134) grep -q "HEXC[0-9]: [a-z]*: $name: " "$dir/out" ;; *) false ;; esac ||
+		fail "$name fails: $rc: $(tail -n 3 "$dir/out")"
 done
 told=0
 for n in $(seq 1 2 59); do
