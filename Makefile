@@ -123,7 +123,7 @@ $(SIMSO): $(SIM_OBJ) $(LIBA) lib/sim/libhexc_sim.map
 	$(call small_library,$(SIM_OBJ))
 
 $(RTSO): $(RT_OBJ) $(LIBA) lib/rt/libhexc_rt.map
-	$(call small_library,$(RT_OBJ))
+	$(call small_library,$(RT_OBJ) -Wl$(comma)--gc-sections)
 
 # Links LLVM statically if its archives are installed: relocating the shared library takes longer than compiling a
 # small kernel. SHARED=1: never.
@@ -190,6 +190,13 @@ $B/obj/ptxgen/%.o: MORE = $(LLVM_CFLAGS)
 # Tests run once after they are built: most of their time is compilation.
 $B/obj/test/%.o: MORE = $(LLVM_CFLAGS) $(if $(filter file,$(origin CFLAGS)),$(TEST_CFLAGS))
 $B/obj/lib/sim/%.o: MORE = $(SIM_CFLAGS)
+# The runtime library leaves out the functions of hexc/ir that it does not use: 20 KB.
+IR_OBJ := $(filter $B/obj/hexc/ir/%,$(LIB_OBJ))
+IR_CFLAGS := -ffunction-sections -fdata-sections
+$(IR_OBJ): MORE = $(IR_CFLAGS)
+$(IR_OBJ): $B/ir-flags
+$B/ir-flags: FORCE
+	$(call stamp,$(IR_CFLAGS))
 # Its products are exact: the sums are the same with or without fusion. Floating-point flags are never read.
 $B/obj/lib/sim/exec/mma_arith.o: MORE = $(SIM_CFLAGS) -ffp-contract=fast -fno-trapping-math
 $B/obj/ptxgen/%.o: ptxgen/%.c $B/flags $B/llvm

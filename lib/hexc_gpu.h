@@ -12,7 +12,7 @@
  * report a missing driver, or one that is too old for the request. Each GPU is one hexc_gpu, used by one
  * thread at a time, except that launches of different hexc_call may run concurrently. Its context is
  * current only inside these functions, or as the host set it. Work goes to the default stream, unless a
- * launch names another.
+ * launch or copy names another.
  *
  * Functions that return int: HEXC_OK; E_DEVICE, the driver failed; E_FAULT, a kernel faulted (the context
  * is then lost: only hexc_gpu_close is allowed); E_NOMEM; E_INVALID. hexc_gpu_why returns the sentence. */
@@ -71,7 +71,8 @@ HEXC_API int hexc_gpu_runs(const hexc_gpu *g, const char *arch);
 /* Allocates device memory, for hexc_arg.ptr, aligned to 256 bytes. 0 bytes give a valid address as well. */
 HEXC_API int hexc_gpu_alloc(hexc_gpu *g, uint64_t bytes, void **out);
 HEXC_API int hexc_gpu_free(hexc_gpu *g, void *ptr); /* ptr may be NULL */
-/* Copy memory; they wait for earlier launches. */
+/* Copy memory, after earlier work on the default stream, and return when that is done: all streams then see
+ * the bytes. They do not wait for other streams. */
 HEXC_API int hexc_gpu_write(hexc_gpu *g, void *to, const void *from, uint64_t bytes);
 HEXC_API int hexc_gpu_read(hexc_gpu *g, void *to, const void *from, uint64_t bytes);
 
@@ -179,18 +180,57 @@ HEXC_API hexc_call *hexc_family_call_at(hexc_family_call *c, size_t s);
 
 /* ---- streams ------------------------------------------------------------------------------------------- */
 
+/* A point in a stream: to wait for, and to measure times. */
+typedef struct hexc_event hexc_event;
+
 /* Creates a CUstream of the device, for hosts that have none. It does not synchronize with the default
  * stream. */
 HEXC_API int hexc_stream_new(void **out, hexc_gpu *g);
 HEXC_API int hexc_stream_free(hexc_gpu *g, void *stream); /* stream may be NULL; call it before the GPU is
                                                            * closed */
 
+/* Waits until all work of the stream (NULL: the default stream) is done; reports faults of kernels
+ * (E_FAULT). */
+HEXC_API int hexc_stream_wait(hexc_gpu *g, void *stream);
+/* Work added to this stream of g from now on runs after what the last hexc_event_record of e precedes; the
+ * host does not wait. e may be of another GPU. An event that was not recorded delays nothing. Returns
+ * E_INVALID if e's GPU is closed, or if only one of the two is simulated. */
+HEXC_API int hexc_stream_after(hexc_gpu *g, void *stream, hexc_event *e);
+
+/* ---- copies on streams --------------------------------------------------------------------------------- */
+
+/* Copy memory on a stream of g (NULL: the default stream), as launches: after the stream's current contents,
+ * and without waiting for the copy. hexc_stream_wait, or an event, tells when it is done; until then neither
+ * side of the copy may be freed, the bytes copied from may not change, and those copied to are undefined.
+ * That holds for pageable host memory as well, although the functions may wait for the stream there, or until
+ * the bytes are copied to other memory. Copies to and from memory of hexc_host_alloc do not wait.
+ *
+ * Faults of earlier kernels may be returned here. Only hexc_stream_after orders a copy and work on another
+ * stream, the default one included. On a stream that is being captured, a copy becomes a node
+ * of the graph, with these addresses; the simulator captures only launches, and returns E_DEVICE. */
+HEXC_API int hexc_gpu_write_on(hexc_gpu *g, void *to, const void *from, uint64_t bytes, void *stream);
+HEXC_API int hexc_gpu_read_on(hexc_gpu *g, void *to, const void *from, uint64_t bytes, void *stream);
+/* Within device memory; the two ranges must not overlap. */
+HEXC_API int hexc_gpu_copy_on(hexc_gpu *g, void *to, const void *from, uint64_t bytes, void *stream);
+/* From the memory of from_gpu to that of to_gpu, on a stream of from_gpu, which has the message if it fails.
+ * Another thread may use to_gpu meanwhile. The two may be one device, also with one context. Returns
+ * E_INVALID if only one of them is simulated. */
+HEXC_API int hexc_gpu_copy_peer_on(hexc_gpu *to_gpu, void *to, hexc_gpu *from_gpu, const void *from,
+                                   uint64_t bytes, void *stream);
+/* Sets the bytes of device memory to `value`. */
+HEXC_API int hexc_gpu_fill_on(hexc_gpu *g, void *to, uint8_t value, uint64_t bytes, void *stream);
+
+/* Allocates host memory that is pinned (page-locked), for all GPUs of the process. It belongs to g until
+ * hexc_host_free or hexc_gpu_close, before which copies on streams must be done with it. 0 bytes give a valid
+ * address as well. Returns E_NOMEM if the system pins no more. */
+HEXC_API int hexc_host_alloc(hexc_gpu *g, uint64_t bytes, void **out);
+HEXC_API int hexc_host_free(hexc_gpu *g, void *ptr); /* ptr may be NULL */
+
 /* ---- events -------------------------------------------------------------------------------------------- */
 
-/* A point in a stream, for measuring times. */
-typedef struct hexc_event hexc_event;
-
 HEXC_API int hexc_event_new(hexc_event **out, hexc_gpu *g);
+/* The same without times, which is cheaper: hexc_event_us returns E_INVALID. */
+HEXC_API int hexc_event_new_untimed(hexc_event **out, hexc_gpu *g);
 /* e may be NULL. An event whose GPU is closed returns E_INVALID. */
 HEXC_API void hexc_event_free(hexc_event *e);
 /* Records e after the current contents of the stream (NULL: the default stream). */
@@ -199,7 +239,7 @@ HEXC_API int hexc_event_record(hexc_event *e, void *stream);
 HEXC_API int hexc_event_wait(hexc_event *e);
 /* Computes the microseconds between two events, both recorded and waited for. */
 HEXC_API int hexc_event_us(hexc_event *from, hexc_event *to, double *us);
-/* Returns the CUevent, for cuStreamWaitEvent and others. */
+/* Returns the CUevent, for the host's own driver calls. */
 HEXC_API void *hexc_event_handle(const hexc_event *e);
 
 #ifdef __cplusplus

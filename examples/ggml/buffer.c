@@ -76,11 +76,11 @@ buffer_wait(Buffer *b)
 static void
 fill_bytes(Buffer *b, char *to, uint8_t value, size_t size)
 {
-	char piece[PIECE];
+	hexc_gpu *gpu = b->d->gpu;
 
-	memset(piece, value, size < PIECE ? size : PIECE);
-	for (size_t i = 0; i < size; i += PIECE)
-		buffer_write(b, to + i, piece, size - i < PIECE ? size - i : PIECE);
+	pthread_mutex_lock(&b->d->lock);
+	check(b->d, "fill", hexc_gpu_fill_on(gpu, to, value, size, NULL) || hexc_stream_wait(gpu, NULL));
+	pthread_mutex_unlock(&b->d->lock);
 }
 
 static void
@@ -99,6 +99,10 @@ buffer_memset(ggml_backend_buffer_t buffer, struct ggml_tensor *t, uint8_t value
 {
 	char piece[PIECE];
 
+	if (!is_weight(t)) {
+		fill_bytes(of(buffer), (char *)t->data + offset, value, size);
+		return;
+	}
 	memset(piece, value, size < PIECE ? size : PIECE);
 	for (size_t i = 0; i < size; i += PIECE)
 		buffer_set(buffer, t, piece, offset + i, size - i < PIECE ? size - i : PIECE);
@@ -115,6 +119,13 @@ buffer_get(ggml_backend_buffer_t buffer, const struct ggml_tensor *t, void *data
 		device_log(of(buffer)->d, "weight", "out of memory, or the device failed");
 }
 
+static bool
+buffer_copy(ggml_backend_buffer_t buffer, const struct ggml_tensor *from, struct ggml_tensor *to)
+{
+	(void)buffer;
+	return transfer_copy_now(from, to);
+}
+
 static void
 buffer_clear(ggml_backend_buffer_t buffer, uint8_t value)
 {
@@ -128,13 +139,20 @@ static const struct ggml_backend_buffer_i buffer_interface = {
 	.memset_tensor = buffer_memset,
 	.set_tensor = buffer_set,
 	.get_tensor = buffer_get,
+	.cpy_tensor = buffer_copy,
 	.clear = buffer_clear,
 };
+
+Device *
+buffer_device(ggml_backend_buffer_t buffer)
+{
+	return buffer->iface.free_buffer == buffer_free ? of(buffer)->d : NULL;
+}
 
 ggml_backend_buffer_t
 buffer_of(const struct ggml_tensor *t)
 {
-	return t->buffer && t->buffer->iface.free_buffer == buffer_free ? t->buffer : NULL;
+	return t->buffer && buffer_device(t->buffer) ? t->buffer : NULL;
 }
 
 /* ---- the type ------------------------------------------------------------------------------------ */

@@ -104,7 +104,7 @@ device_props(ggml_backend_dev_t dev, struct ggml_backend_dev_props *props)
 		.name = device_name(dev),
 		.description = device_text(dev),
 		.type = device_type(dev),
-		.caps = { .mmap_support = true },
+		.caps = { .async = true, .host_buffer = true, .events = true, .mmap_support = true },
 	};
 	device_memory(dev, &props->memory_free, &props->memory_total);
 }
@@ -122,6 +122,12 @@ device_buffer_type(ggml_backend_dev_t dev)
 	return &of(dev)->buffers;
 }
 
+static ggml_backend_buffer_type_t
+device_host_type(ggml_backend_dev_t dev)
+{
+	return &of(dev)->host;
+}
+
 static bool
 device_supports_op(ggml_backend_dev_t dev, const struct ggml_tensor *op)
 {
@@ -137,6 +143,27 @@ device_supports_buft(ggml_backend_dev_t dev, ggml_backend_buffer_type_t type)
 	return type == &of(dev)->buffers;
 }
 
+/* Rows of the result that share the weights. */
+static int64_t
+batch_of(const struct ggml_tensor *op)
+{
+	switch (op->op) {
+	case GGML_OP_GET_ROWS: return 0;
+	case GGML_OP_MUL_MAT: return op->ne[1];
+	case GGML_OP_MUL_MAT_ID:
+	case GGML_OP_ROPE:
+	case GGML_OP_ROPE_BACK: return op->ne[2];
+	default: return ggml_nrows(op);
+	}
+}
+
+/* Is it worth a copy of weights that the host has? By the rule of ggml's CUDA backend. */
+static bool
+device_offload(ggml_backend_dev_t dev, const struct ggml_tensor *op)
+{
+	return batch_of(op) >= of(dev)->offload;
+}
+
 const struct ggml_backend_device_i device_interface = {
 	.get_name = device_name,
 	.get_description = device_text,
@@ -145,6 +172,11 @@ const struct ggml_backend_device_i device_interface = {
 	.get_props = device_props,
 	.init_backend = device_init,
 	.get_buffer_type = device_buffer_type,
+	.get_host_buffer_type = device_host_type,
 	.supports_op = device_supports_op,
 	.supports_buft = device_supports_buft,
+	.offload_op = device_offload,
+	.event_new = event_new,
+	.event_free = event_free,
+	.event_synchronize = event_synchronize,
 };

@@ -8,6 +8,9 @@
  *	device.c     a device: its properties, which operations it computes
  *	buffer.c     device memory that holds tensors
  *	weights.c    weights in it that are packed: packed.c converts them
+ *	host.c       host memory for copies that do not wait
+ *	transfer.c   copies, on streams and at once
+ *	event.c      ggml's events
  *	stream.c     a ggml_backend: a stream on which graphs run
  *	replay.c     graphs that come again, as CUDA graphs
  *	compiled.c   the compiled operators of a device, and their calls on a stream
@@ -32,9 +35,12 @@ typedef struct Compiled Compiled;
 typedef struct Device {
 	struct ggml_backend_device base;
 	struct ggml_backend_buffer_type buffers;
+	struct ggml_backend_buffer_type host; /* pinned memory */
 	char name[16];          /* "HEXC0" */
+	char host_name[24];     /* "HEXC0_Host" */
 	char text[128];         /* "NVIDIA H200" */
 	int number;             /* as hexc_gpu_open takes it */
+	int offload;            /* rows from which on an operation is worth a copy of its weights */
 	pthread_mutex_t lock;
 	hexc_gpu *gpu;          /* NULL until the first use */
 	hexc_gpu_info info;
@@ -78,6 +84,14 @@ bool buffer_wait(Buffer *b);
 
 /* The interface of a device's buffer type; its context is the Device. */
 extern const struct ggml_backend_buffer_type_i buffer_type_interface;
+/* The device of a buffer; NULL if it is none of this library. */
+Device *buffer_device(ggml_backend_buffer_t buffer);
+
+/* ---- host.c */
+
+/* The interface of a device's type of pinned host memory; its context is the Device. Where no memory can be
+ * pinned, its buffers are the CPU's. */
+extern const struct ggml_backend_buffer_type_i host_type_interface;
 
 /* ---- weights.c */
 
@@ -94,6 +108,9 @@ bool weights_write(ggml_backend_buffer_t buffer, const struct ggml_tensor *t, co
                    size_t size, bool *ok);
 bool weights_read(ggml_backend_buffer_t buffer, const struct ggml_tensor *t, void *data, size_t offset,
                   size_t size, bool *ok);
+/* Is t packed, or to be packed when all of its bytes are there? Then only weights_write and weights_read know
+ * where these are. */
+bool is_weight(const struct ggml_tensor *t);
 /* Empties the lists. */
 void weights_forget(Buffer *b);
 /* Brings packed weights that the operation reads in another way than a product does into ggml's layout, for
@@ -104,8 +121,40 @@ bool weights_for(const struct ggml_tensor *op);
 
 /* Creates a backend of the device. NULL if it cannot be opened; the reason is in the log. */
 ggml_backend_t stream_new(Device *d);
+/* A stream, as copies and events use it. */
+typedef struct Lane {
+	Device *d;
+	void *stream;           /* CUstream */
+	hexc_event *mark;       /* for the order between it and another stream */
+} Lane;
+
+bool is_stream(ggml_backend_t backend); /* is it a backend of this library? */
+Lane stream_lane(ggml_backend_t backend);
 /* Waits until everything on a CUstream is done. Returns false with one sentence in why[0..n). */
 bool stream_wait(Device *d, void *stream, char *why, size_t n);
+
+/* ---- transfer.c */
+
+/* Copy on the stream of a backend, as ggml's set_tensor_async and get_tensor_async. */
+void transfer_set(ggml_backend_t backend, struct ggml_tensor *t, const void *data, size_t offset,
+                  size_t size);
+void transfer_get(ggml_backend_t backend, const struct ggml_tensor *t, void *data, size_t offset,
+                  size_t size);
+/* Copies a tensor after all work of both backends, and before what follows on them. Returns false if one of
+ * them, or of the tensors, is none of this library, or if it fails. */
+bool transfer_copy(ggml_backend_t from_backend, ggml_backend_t to_backend, const struct ggml_tensor *from,
+                   struct ggml_tensor *to);
+/* Copies a tensor and waits; false as above. */
+bool transfer_copy_now(const struct ggml_tensor *from, struct ggml_tensor *to);
+
+/* ---- event.c */
+
+/* As ggml's functions of devices and of backends. */
+ggml_backend_event_t event_new(ggml_backend_dev_t dev);
+void event_free(ggml_backend_dev_t dev, ggml_backend_event_t event);
+void event_synchronize(ggml_backend_dev_t dev, ggml_backend_event_t event);
+void event_record(ggml_backend_t backend, ggml_backend_event_t event);
+void event_wait(ggml_backend_t backend, ggml_backend_event_t event);
 
 /* ---- compiled.c */
 

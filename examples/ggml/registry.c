@@ -43,12 +43,16 @@ static Device *
 add_device(int number)
 {
 	Device *d = &all.device[all.devices];
+	const char *offload = getenv("GGML_OP_OFFLOAD_MIN_BATCH");
 
 	d->number = number;
+	d->offload = offload ? atoi(offload) : 32;
 	snprintf(d->name, sizeof d->name, "HEXC%d", all.devices);
+	snprintf(d->host_name, sizeof d->host_name, "HEXC%d_Host", all.devices);
 	pthread_mutex_init(&d->lock, NULL);
 	d->base = (struct ggml_backend_device){ device_interface, &registry, d };
 	d->buffers = (struct ggml_backend_buffer_type){ buffer_type_interface, &d->base, d };
+	d->host = (struct ggml_backend_buffer_type){ host_type_interface, &d->base, d };
 	all.devices++;
 	return d;
 }

@@ -16,6 +16,7 @@ typedef struct Stats {
 typedef struct Stream {
 	Device *d;
 	void *stream;           /* CUstream */
+	hexc_event *mark;       /* of Lane */
 	Calls *calls;
 	Replays *replays;       /* NULL with GGML_HEXC_GRAPHS=0 */
 	Stats stats;
@@ -30,14 +31,12 @@ of(ggml_backend_t backend)
 bool
 stream_wait(Device *d, void *stream, char *why, size_t n)
 {
-	hexc_event *e = NULL;
 	bool ok;
 
 	pthread_mutex_lock(&d->lock);
-	ok = !hexc_event_new(&e, d->gpu) && !hexc_event_record(e, stream) && !hexc_event_wait(e);
+	ok = !hexc_stream_wait(d->gpu, stream);
 	if (!ok)
 		snprintf(why, n, "%s", hexc_gpu_why(d->gpu));
-	hexc_event_free(e);
 	pthread_mutex_unlock(&d->lock);
 	return ok;
 }
@@ -74,6 +73,7 @@ free_stream(Stream *s)
 		calls_free(s->calls);
 		pthread_mutex_lock(&s->d->lock);
 		hexc_stream_free(s->d->gpu, s->stream);
+		hexc_event_free(s->mark);
 		pthread_mutex_unlock(&s->d->lock);
 	}
 	free(s);
@@ -230,9 +230,28 @@ stream_compute(ggml_backend_t backend, struct ggml_cgraph *graph)
 static const struct ggml_backend_i stream_interface = {
 	.get_name = stream_name,
 	.free = stream_free,
+	.set_tensor_async = transfer_set,
+	.get_tensor_async = transfer_get,
+	.cpy_tensor_async = transfer_copy,
 	.synchronize = stream_synchronize,
 	.graph_compute = stream_compute,
+	.event_record = event_record,
+	.event_wait = event_wait,
 };
+
+bool
+is_stream(ggml_backend_t backend)
+{
+	return backend->iface.free == stream_free;
+}
+
+Lane
+stream_lane(ggml_backend_t backend)
+{
+	const Stream *s = of(backend);
+
+	return (Lane){ s->d, s->stream, s->mark };
+}
 
 static ggml_guid_t
 guid(void)
@@ -251,7 +270,7 @@ open_stream(Stream *s, Device *d, char *why, size_t n)
 
 	s->d = d;
 	pthread_mutex_lock(&d->lock);
-	ok = !hexc_stream_new(&s->stream, d->gpu);
+	ok = !hexc_stream_new(&s->stream, d->gpu) && !hexc_event_new_untimed(&s->mark, d->gpu);
 	if (!ok)
 		snprintf(why, n, "%s", hexc_gpu_why(d->gpu));
 	pthread_mutex_unlock(&d->lock);

@@ -215,6 +215,22 @@ weights_read(ggml_backend_buffer_t buffer, const struct ggml_tensor *t, void *da
 	return packed;
 }
 
+bool
+is_weight(const struct ggml_tensor *t)
+{
+	const struct ggml_tensor *root = t->view_src ? t->view_src : t;
+	ggml_backend_buffer_t buffer = buffer_of(root);
+	Buffer *b = buffer ? buffer->context : NULL;
+	bool found = false;
+
+	if (b) {
+		pthread_mutex_lock(&b->lock);
+		found = weight_of_tensor(buffer, root);
+		pthread_mutex_unlock(&b->lock);
+	}
+	return found;
+}
+
 void
 weights_forget(Buffer *b)
 {

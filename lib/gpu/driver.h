@@ -54,6 +54,15 @@ typedef struct DriverLaunch {
 	X(cuMemFree_v2, (unsigned long long ptr))                                                            \
 	X(cuMemcpyHtoD_v2, (unsigned long long to, const void *from, size_t bytes))                          \
 	X(cuMemcpyDtoH_v2, (void *to, unsigned long long from, size_t bytes))                                \
+	X(cuMemcpyHtoDAsync_v2,                                                                              \
+	  (unsigned long long to, const void *from, size_t bytes, void *stream))                             \
+	X(cuMemcpyDtoHAsync_v2, (void *to, unsigned long long from, size_t bytes, void *stream))             \
+	X(cuMemcpyDtoDAsync_v2,                                                                              \
+	  (unsigned long long to, unsigned long long from, size_t bytes, void *stream))                      \
+	X(cuMemcpyPeerAsync, (unsigned long long to, void *to_context, unsigned long long from,              \
+	                      void *from_context, size_t bytes, void *stream))                               \
+	X(cuMemHostAlloc, (void **ptr, size_t bytes, unsigned flags))                                        \
+	X(cuMemFreeHost, (void *ptr))                                                                        \
 	X(cuMemsetD8Async, (unsigned long long ptr, unsigned char value, size_t bytes, void *stream))        \
 	X(cuModuleLoadDataEx, (void **module, const void *image, unsigned n, int *option, void **value))     \
 	X(cuLinkCreate_v2, (unsigned n, int *option, void **value, void **state))                            \
@@ -78,6 +87,7 @@ typedef struct DriverLaunch {
 	X(cuEventDestroy_v2, (void *event))                                                                  \
 	X(cuStreamCreate, (void **stream, unsigned flags))                                                   \
 	X(cuStreamDestroy_v2, (void *stream))                                                                \
+	X(cuStreamSynchronize, (void *stream))                                                               \
 	X(cuStreamWaitEvent, (void *stream, void *event, unsigned flags))                                    \
 	X(cuStreamBeginCapture_v2, (void *stream, int mode))                                                 \
 	X(cuStreamEndCapture, (void *stream, void **graph))                                                  \
@@ -128,6 +138,7 @@ typedef struct DriverLaunch {
 	X(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)                                                \
 	X(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, 4)                                                          \
 	X(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, 6)                                          \
+	X(CU_MEMHOSTALLOC_PORTABLE, 1)                                                                       \
 	X(CU_STREAM_NON_BLOCKING, 1)                                                                         \
 	X(CU_EVENT_DISABLE_TIMING, 2)                                                                        \
 	X(CU_STREAM_CAPTURE_STATUS_ACTIVE, 1)                                                                \

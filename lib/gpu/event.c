@@ -5,6 +5,7 @@
 struct hexc_event {
 	GpuChild of;
 	void *event;
+	bool untimed;
 };
 
 /* Destroys the driver's event; the object remains to report that the GPU is closed. */
@@ -18,8 +19,8 @@ destroy(GpuChild *c)
 	e->event = NULL;
 }
 
-int
-hexc_event_new(hexc_event **out, hexc_gpu *g)
+static int
+event_new(hexc_event **out, hexc_gpu *g, bool untimed)
 {
 	hexc_event *e;
 	int code;
@@ -32,15 +33,29 @@ hexc_event_new(hexc_event **out, hexc_gpu *g)
 	if (!e)
 		return gpu_error(g, HEXC_E_NOMEM, "%s", hexc_strerror(HEXC_E_NOMEM));
 	e->of.closing = destroy;
+	e->untimed = untimed;
 	gpu_child_join(&e->of, g);
 	code = gpu_enter(g);
 	if (code == HEXC_OK)
-		code = gpu_leave(g, GPU_CALL(g, cuEventCreate, &e->event, 0));
+		code = gpu_leave(g, GPU_CALL(g, cuEventCreate, &e->event,
+		                             untimed ? DRV_CU_EVENT_DISABLE_TIMING : 0));
 	if (code == HEXC_OK)
 		*out = e;
 	else
 		hexc_event_free(e);
 	return code;
+}
+
+int
+hexc_event_new(hexc_event **out, hexc_gpu *g)
+{
+	return event_new(out, g, false);
+}
+
+int
+hexc_event_new_untimed(hexc_event **out, hexc_gpu *g)
+{
+	return event_new(out, g, true);
 }
 
 void
@@ -84,6 +99,9 @@ hexc_event_us(hexc_event *from, hexc_event *to, double *us)
 
 	if (!from || !to || !us || !from->of.g || from->of.g != to->of.g)
 		return HEXC_E_INVALID;
+	if (from->untimed || to->untimed)
+		return gpu_error(from->of.g, HEXC_E_INVALID,
+		                 "an event of hexc_event_new_untimed has no time; use hexc_event_new");
 	if ((code = gpu_enter(from->of.g)))
 		return code;
 	code = gpu_leave(from->of.g, GPU_CALL(from->of.g, cuEventElapsedTime, &ms, from->event, to->event));
@@ -125,4 +143,29 @@ hexc_stream_free(hexc_gpu *g, void *stream)
 		return HEXC_OK;
 	code = gpu_enter(g);
 	return code ? code : gpu_leave(g, GPU_CALL(g, cuStreamDestroy_v2, stream));
+}
+
+int
+hexc_stream_wait(hexc_gpu *g, void *stream)
+{
+	int code;
+
+	if (!g)
+		return HEXC_E_INVALID;
+	code = gpu_enter(g);
+	return code ? code : gpu_leave(g, GPU_CALL(g, cuStreamSynchronize, stream));
+}
+
+int
+hexc_stream_after(hexc_gpu *g, void *stream, hexc_event *e)
+{
+	int code;
+
+	if (!g || !e || !e->of.g)
+		return HEXC_E_INVALID;
+	if (e->of.g->simulated != g->simulated)
+		return gpu_error(g, HEXC_E_INVALID,
+		                 "of stream and event, one is simulated; wait with hexc_event_wait");
+	code = gpu_enter(g);
+	return code ? code : gpu_leave(g, GPU_CALL(g, cuStreamWaitEvent, stream, e->event, 0));
 }

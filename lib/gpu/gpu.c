@@ -240,9 +240,12 @@ hexc_gpu_close(hexc_gpu *g)
 	}
 	while (g->modules)
 		hexc_gpu_unload(g->modules);
-	while (g->nmemory)
-		hexc_gpu_free(g, g->memory[g->nmemory - 1]);
-	free(g->memory);
+	while (g->memory.n)
+		hexc_gpu_free(g, g->memory.at[g->memory.n - 1]);
+	while (g->pinned.n)
+		hexc_host_free(g, g->pinned.at[g->pinned.n - 1]);
+	free(g->memory.at);
+	free(g->pinned.at);
 	if (g->context && g->simulated)
 		gpu_enter(g); /* of several contexts, the simulator frees the current one: see sim_cuda */
 	if (g->context && !g->adopted)
@@ -277,21 +280,34 @@ hexc_gpu_describe(const hexc_gpu *g, hexc_gpu_info *out)
 
 /* ---- memory ---------------------------------------------------------------------------------------- */
 
-/* Reserves space for one more element in g->memory. */
+/* Reserves space for one more address. */
 static bool
-memory_room(hexc_gpu *g)
+memory_room(GpuMemory *m)
 {
-	size_t cap = 2 * g->memory_cap + 16;
+	size_t cap = 2 * m->cap + 16;
 	void **more;
 
-	if (g->nmemory < g->memory_cap)
+	if (m->n < m->cap)
 		return true;
-	more = realloc(g->memory, cap * sizeof *more);
+	more = realloc(m->at, cap * sizeof *more);
 	if (!more)
 		return false;
-	g->memory = more;
-	g->memory_cap = cap;
+	m->at = more;
+	m->cap = cap;
 	return true;
+}
+
+/* Removes an address; returns false if it is not there. */
+static bool
+memory_remove(GpuMemory *m, const void *ptr)
+{
+	size_t i;
+
+	for (i = m->n; i > 0 && m->at[i - 1] != ptr; i--)
+		;
+	if (i > 0)
+		m->at[i - 1] = m->at[--m->n];
+	return i > 0;
 }
 
 int
@@ -303,35 +319,67 @@ hexc_gpu_alloc(hexc_gpu *g, uint64_t bytes, void **out)
 	if (!g || !out)
 		return HEXC_E_INVALID;
 	*out = NULL;
-	if (!memory_room(g))
+	if (!memory_room(&g->memory))
 		return gpu_error(g, HEXC_E_NOMEM, "out of memory");
 	if ((code = gpu_enter(g)))
 		return code;
 	code = GPU_CALL(g, cuMemAlloc_v2, &ptr, bytes ? bytes : 1);
 	if (code == HEXC_OK)
-		*out = g->memory[g->nmemory++] = (void *)(uintptr_t)ptr;
+		*out = g->memory.at[g->memory.n++] = (void *)(uintptr_t)ptr;
 	return gpu_leave(g, code);
 }
 
 int
 hexc_gpu_free(hexc_gpu *g, void *ptr)
 {
-	size_t i;
 	int code;
 
 	if (!g)
 		return HEXC_E_INVALID;
 	if (!ptr)
 		return HEXC_OK;
-	for (i = g->nmemory; i > 0 && g->memory[i - 1] != ptr; i--)
-		;
-	if (i == 0)
+	if (!memory_remove(&g->memory, ptr))
 		return gpu_error(g, HEXC_E_INVALID, "%p is not memory of this GPU, or was already freed",
 		                 ptr);
-	g->memory[i - 1] = g->memory[--g->nmemory];
 	if ((code = gpu_enter(g)))
 		return code;
 	return gpu_leave(g, GPU_CALL(g, cuMemFree_v2, (uintptr_t)ptr));
+}
+
+int
+hexc_host_alloc(hexc_gpu *g, uint64_t bytes, void **out)
+{
+	void *ptr = NULL;
+	int code;
+
+	if (!g || !out)
+		return HEXC_E_INVALID;
+	*out = NULL;
+	if (!memory_room(&g->pinned))
+		return gpu_error(g, HEXC_E_NOMEM, "out of memory");
+	if ((code = gpu_enter(g)))
+		return code;
+	code = GPU_CALL(g, cuMemHostAlloc, &ptr, bytes ? bytes : 1, DRV_CU_MEMHOSTALLOC_PORTABLE);
+	if (code == HEXC_OK)
+		*out = g->pinned.at[g->pinned.n++] = ptr;
+	return gpu_leave(g, code);
+}
+
+int
+hexc_host_free(hexc_gpu *g, void *ptr)
+{
+	int code;
+
+	if (!g)
+		return HEXC_E_INVALID;
+	if (!ptr)
+		return HEXC_OK;
+	if (!memory_remove(&g->pinned, ptr))
+		return gpu_error(g, HEXC_E_INVALID, "%p is not host memory of this GPU, or was already freed",
+		                 ptr);
+	if ((code = gpu_enter(g)))
+		return code;
+	return gpu_leave(g, GPU_CALL(g, cuMemFreeHost, ptr));
 }
 
 int
@@ -343,7 +391,11 @@ hexc_gpu_write(hexc_gpu *g, void *to, const void *from, uint64_t bytes)
 		return HEXC_E_INVALID;
 	if ((code = gpu_enter(g)))
 		return code;
-	return gpu_leave(g, bytes ? GPU_CALL(g, cuMemcpyHtoD_v2, (uintptr_t)to, from, bytes) : HEXC_OK);
+	if (bytes)
+		code = GPU_CALL(g, cuMemcpyHtoD_v2, (uintptr_t)to, from, bytes);
+	if (bytes && !code) /* with pageable memory, the end may not be there yet */
+		code = GPU_CALL(g, cuStreamSynchronize, NULL);
+	return gpu_leave(g, code);
 }
 
 int

@@ -16,6 +16,12 @@ typedef struct GpuChild {
 	struct GpuChild *next, *prev; /* list of g */
 } GpuChild;
 
+/* A list of addresses. */
+typedef struct GpuMemory {
+	void **at;
+	size_t n, cap;
+} GpuMemory;
+
 struct hexc_gpu {
 	Driver cu;
 	int device;
@@ -25,8 +31,8 @@ struct hexc_gpu {
 	hexc_gpu_info info;
 	char name[256];
 	hexc_cache *cache; /* NULL: none */
-	void **memory; /* nmemory allocations of hexc_gpu_alloc that are not freed */
-	size_t nmemory, memory_cap;
+	GpuMemory memory; /* allocations of hexc_gpu_alloc that are not freed */
+	GpuMemory pinned; /* and of hexc_host_alloc */
 	hexc_gpu_module *modules; /* list of loaded modules */
 	GpuChild *children;
 	void *flush; /* device memory of `flush_bytes` bytes, for overwriting the L2 cache; NULL: not

@@ -86,6 +86,22 @@ two turned:12:10
 two turned, rows:14:10
 END
 
+# Copies and events, on two simulated devices. Where no memory can be pinned, the CPU's memory does.
+log "${CC:-cc}" -O1 -isystem "$source/ggml/include" "$here/transfers.c" -o "$dir/transfers" -L"$built/bin" -lggml -lggml-base \
+	-Wl,-rpath,"$built/bin"
+transfers() { # LIBRARY SETTINGS..: status in $rc
+	backend=$1
+	shift
+	(cd "$built/bin" && env "$@" GGML_BACKEND_PATH="$backend" XDG_CACHE_HOME="$dir/cache" timeout 60 "$dir/transfers" \
+		>"$dir/out" 2>&1)
+	rc=$?
+}
+copies() { # LIBRARY SETTINGS..: all is right
+	transfers "$@"
+	[ $rc = 0 ] && ! grep -q 'HEXC[0-9]: [a-z]*: ' "$dir/out" || fail "transfers $*: $rc: $(grep -v load_backend "$dir/out" | head -n 8)"
+}
+copies "$library" GGML_HEXC_SIMULATOR=80,90
+
 # A GPU, by the simulated driver, with what is installed. ggml's test program itself aborts if it gets no backend.
 log env MAKEFLAGS= make install B="$B" ${LLVM_CONFIG:+"LLVM_CONFIG=$LLVM_CONFIG"} PREFIX="$dir/usr"
 make_driver "$dir" || exit 1
@@ -100,6 +116,16 @@ gpu A=1
 right || fail "the driver: $rc: $(tail -n 3 "$dir/out")"
 gpu FAKE_CUDA_FAULT=rows
 [ $rc = 1 ] && grep -q 'HEXC0: synchronize: .*ILLEGAL_ADDRESS' "$dir/out" || fail "a fault: $rc: $(tail -n 3 "$dir/out")"
+# Its copies come late. What a failing function is used for is told of; copies between streams that fail are made
+# again, with the host waiting. A program that gets no memory any more, since nothing waits for copies, aborts.
+copies "$dir/usr/lib/libggml-hexc.so" FAKE_CUDA_DEVICES=2 LD_LIBRARY_PATH="$dir"
+copies "$dir/usr/lib/libggml-hexc.so" FAKE_CUDA_DEVICES=2 LD_LIBRARY_PATH="$dir" PLAIN=1 FAKE_CUDA_FAIL=cuMemHostAlloc
+for name in cuMemcpyHtoDAsync_v2 cuMemcpyDtoHAsync_v2 cuMemcpyDtoDAsync_v2 cuMemcpyPeerAsync cuMemsetD8Async cuStreamWaitEvent \
+	cuStreamSynchronize cuEventRecord cuEventSynchronize; do
+	transfers "$dir/usr/lib/libggml-hexc.so" FAKE_CUDA_DEVICES=2 LD_LIBRARY_PATH="$dir" FAKE_CUDA_FAIL=$name
+	case $rc in 0 | 1 | 134) grep -q "HEXC[0-9]: [a-z]*: $name: " "$dir/out" ;; *) false ;; esac ||
+		fail "$name fails: $rc: $(tail -n 3 "$dir/out")"
+done
 told=0
 for n in $(seq 1 2 59); do
 	gpu FAKE_CUDA_FAIL_AT="$n"

@@ -1,9 +1,11 @@
 /* driver.c - a CUDA driver whose GPU is the simulator: the functions of libcuda.so.1 that hexc uses, for
  * machines without a driver.
  *
- * It is as strict as the real one about host errors: a context must be current; more than 48 KB of shared
- * memory must be requested; PTX for another capability is rejected; a fault in a kernel is reported where the
- * host waits and makes all later calls fail; leaks are reported.
+ * It is as strict as the real one about host errors: a context must be current; a stream must be one of it;
+ * more than 48 KB of shared memory must be requested; PTX for another capability is rejected; a fault in a
+ * kernel is reported where the host waits and makes all later calls fail; leaks are reported. Copies on
+ * streams happen as late as a driver may do them: when something waits for them. Freeing their memory before
+ * that fails and is reported.
  *
  *	FAKE_CUDA_DEVICES=N   GPUs (1)
  *	FAKE_CUDA_SM=75       their capability (90)
@@ -56,16 +58,46 @@ struct Module {
 	Function *function;
 };
 
+/* A copy on a stream that has not happened yet. */
+typedef struct Copy {
+	enum { TO_DEVICE, TO_HOST, TO_PEER, FILL } kind;
+	Context *to_of, *from_of; /* NULL: host memory */
+	unsigned long long to, from;
+	size_t bytes;
+	int value;
+	void *staged; /* the bytes, copied before; or NULL */
+	uint64_t number; /* copies before it on this stream */
+} Copy;
+
+enum { COPIES = 32, PINNED = 64 };
+
+typedef struct Queue {
+	Stream s; /* first, so that it is the CUstream */
+	Context *of; /* NULL: any */
+	bool live;
+	Copy copy[COPIES];
+	int n;
+	uint64_t number; /* copies that there were */
+} Queue;
+
+typedef struct Event {
+	CudaEvent e; /* first */
+	bool untimed;
+	Queue *on; /* NULL: it is not recorded, or nothing has to be done before it */
+	uint64_t number; /* copies before it there */
+} Event;
+
 /* The primary one of a device. */
 struct Context {
-	int device, retained, allocs, modules, events;
+	Queue standard; /* the default stream */
+	int device, retained, allocs, pinned, modules, events;
 	int sticky; /* a kernel failed: every call does from now on */
 	int launches;
 	double ns; /* that they took, where they take time */
 	sim *sim;
 };
 
-enum { DEVICES = 4, STREAMS = 4 };
+enum { DEVICES = 4, STREAMS = 8 };
 
 static struct {
 	bool ready;
@@ -74,8 +106,13 @@ static struct {
 	int fail_at, idle, stretch;
 	int dependent; /* launches that may start beside the one before */
 	Context context[DEVICES];
-	Stream stream[STREAMS];
-	int streams, graphs;
+	Queue stream[STREAMS];
+	struct {
+		char *at; /* NULL: free */
+		size_t bytes;
+		Context *of;
+	} pinned[PINNED];
+	int graphs;
 } fake;
 static _Thread_local Context *stack[16];
 static _Thread_local int depth;
@@ -275,11 +312,12 @@ cuDevicePrimaryCtxRelease_v2(int device)
 		others += i != device ? fake.context[i].retained : 0;
 	if (!c->retained--)
 		return INVALID_CONTEXT;
-	if (c->retained == 0 && (c->allocs || c->modules || c->events || (fake.graphs && !others) || depth))
+	if (c->retained == 0 &&
+	    (c->allocs || c->pinned || c->modules || c->events || (fake.graphs && !others) || depth))
 		fprintf(stderr,
-		        "fake driver: left behind: %d allocations, %d modules, %d events, %d graphs, "
-		        "%d contexts\n",
-		        c->allocs, c->modules, c->events, fake.graphs, depth);
+		        "fake driver: left behind: %d allocations, %d of the host, %d modules, %d events, "
+		        "%d graphs, %d contexts\n",
+		        c->allocs, c->pinned, c->modules, c->events, fake.graphs, depth);
 	CHECK(false);
 	return 0;
 }
@@ -322,13 +360,6 @@ cuCtxGetDevice(int *device)
 }
 
 int
-cuCtxSynchronize(void)
-{
-	CHECK(true);
-	return 0;
-}
-
-int
 cuMemAlloc_v2(unsigned long long *ptr, size_t bytes)
 {
 	CHECK(true);
@@ -342,34 +373,266 @@ cuMemAlloc_v2(unsigned long long *ptr, size_t bytes)
 	return 0;
 }
 
-int
-cuMemFree_v2(unsigned long long ptr)
+/* ---- copies ---------------------------------------------------------------------------------------- */
+
+static bool
+copy_once(const Copy *c)
 {
-	if (now())
-		now()->allocs--; /* a context that is lost gives all back */
-	CHECK(true);
-	return sim_free(now()->sim, ptr) == SIM_OK ? 0 : INVALID_VALUE;
+	void *data = (void *)(uintptr_t)(c->kind == TO_HOST ? c->to : c->from);
+	bool ok;
+
+	switch (c->kind) {
+	case TO_DEVICE: return sim_write(c->to_of->sim, c->to, data, c->bytes) == SIM_OK;
+	case TO_HOST: return sim_read(c->from_of->sim, c->from, data, c->bytes) == SIM_OK;
+	case FILL: return sim_fill(c->to_of->sim, c->to, c->value, c->bytes) == SIM_OK;
+	case TO_PEER: break;
+	}
+	data = malloc(c->bytes + 1);
+	ok = data && sim_read(c->from_of->sim, c->from, data, c->bytes) == SIM_OK &&
+	     sim_write(c->to_of->sim, c->to, data, c->bytes) == SIM_OK;
+	free(data);
+	return ok;
+}
+
+/* Lets the copies of a queue, which may be NULL, happen that are before this number. */
+static void
+catch_up(Queue *q, uint64_t number)
+{
+	int done = 0;
+
+	for (; q && done < q->n && q->copy[done].number < number; done++) {
+		if (!copy_once(&q->copy[done]))
+			fprintf(stderr, "fake driver: a copy of %zu bytes fails\n", q->copy[done].bytes);
+		free(q->copy[done].staged);
+	}
+	if (done)
+		memmove(q->copy, q->copy + done, (size_t)(q->n -= done) * sizeof *q->copy);
+}
+
+/* The default stream, a created one of this context, or NULL. */
+static Queue *
+queue_of(void *stream)
+{
+	if (!stream)
+		return now() ? &now()->standard : NULL;
+	for (Queue *q = fake.stream; q < fake.stream + STREAMS; q++)
+		if (stream == q && q->live && (!q->of || q->of == now()))
+			return q;
+	return NULL;
+}
+
+static void
+catch_up_all(void *stream)
+{
+	catch_up(queue_of(stream), UINT64_MAX);
+}
+
+static bool
+is_inside(unsigned long long ptr, unsigned long long from, size_t bytes)
+{
+	return ptr >= from && ptr - from < bytes;
+}
+
+/* Is a copy that has not happened in memory of this context (NULL: the host's) that starts here? */
+static bool
+copies_use(const Queue *q, const Context *of, unsigned long long ptr, size_t bytes)
+{
+	for (int i = 0; i < q->n; i++) {
+		const Copy *c = &q->copy[i];
+
+		if ((c->to_of == of && is_inside(c->to, ptr, bytes)) ||
+		    (c->kind != FILL && c->from_of == of && is_inside(c->from, ptr, bytes))) {
+			fprintf(stderr, "fake driver: memory of a copy is freed before it\n");
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool
+is_used(const Context *of, unsigned long long ptr, size_t bytes)
+{
+	bool used = false;
+
+	for (int i = 0; i < DEVICES && !used; i++)
+		used = copies_use(&fake.context[i].standard, of, ptr, bytes);
+	for (int i = 0; i < STREAMS && !used; i++)
+		used = copies_use(&fake.stream[i], of, ptr, bytes);
+	return used;
+}
+
+static int
+pinned_find(const char *ptr)
+{
+	for (int i = 0; i < PINNED; i++)
+		if (fake.pinned[i].at && ptr >= fake.pinned[i].at &&
+		    ptr < fake.pinned[i].at + fake.pinned[i].bytes)
+			return i;
+	return -1;
+}
+
+/* Is all of it allocated memory? That of the host may be any. */
+static bool
+has_bytes(const Context *of, unsigned long long ptr, size_t bytes)
+{
+	size_t count;
+
+	return !of || sim_uninitialised(of->sim, ptr, bytes, &count) == SIM_OK;
+}
+
+static bool
+is_pageable(const Context *of, unsigned long long ptr)
+{
+	return !of && pinned_find((char *)(uintptr_t)ptr) < 0;
+}
+
+/* Adds a copy to a stream; with pageable memory, it happens at once. */
+static int
+copy_on(Copy c, void *stream)
+{
+	Queue *q = queue_of(stream);
+	bool late = c.staged || c.kind == FILL ||
+	            (!is_pageable(c.to_of, c.to) && !is_pageable(c.from_of, c.from));
+
+	if (!q)
+		return INVALID_HANDLE;
+	if (q->s.capture)
+		return CUDA_NOT_SUPPORTED;
+	if (!c.bytes || !has_bytes(c.to_of, c.to, c.bytes) ||
+	    (c.kind != FILL && !has_bytes(c.from_of, c.from, c.bytes)))
+		return INVALID_VALUE;
+	if (!late || q->n == COPIES)
+		catch_up_all(stream);
+	if (!late)
+		return copy_once(&c) ? 0 : INVALID_VALUE;
+	c.number = q->number++;
+	q->copy[q->n++] = c;
+	return 0;
 }
 
 int
+cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t bytes, void *stream)
+{
+	Copy c = { .kind = TO_DEVICE, .to_of = now(), .to = to, .from = (uintptr_t)from, .bytes = bytes };
+
+	CHECK(true);
+	return copy_on(c, stream);
+}
+
+int
+cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t bytes, void *stream)
+{
+	Copy c = { .kind = TO_HOST, .from_of = now(), .to = (uintptr_t)to, .from = from, .bytes = bytes };
+
+	CHECK(true);
+	return copy_on(c, stream);
+}
+
+int
+cuMemcpyPeerAsync(unsigned long long to, void *to_context, unsigned long long from, void *from_context,
+                  size_t bytes, void *stream)
+{
+	Copy c = { .kind = TO_PEER, .to_of = to_context, .from_of = from_context, .to = to, .from = from,
+		   .bytes = bytes };
+
+	CHECK(true);
+	if (!to_context || !from_context || !c.to_of->retained || !c.from_of->retained)
+		return INVALID_CONTEXT;
+	return copy_on(c, stream);
+}
+
+int
+cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes, void *stream)
+{
+	Copy c = { .kind = TO_PEER, .to_of = now(), .from_of = now(), .to = to, .from = from,
+		   .bytes = bytes };
+
+	CHECK(true);
+	return copy_on(c, stream);
+}
+
+int
+cuMemsetD8Async(unsigned long long ptr, unsigned char value, size_t bytes, void *stream)
+{
+	Copy c = { .kind = FILL, .to_of = now(), .to = ptr, .bytes = bytes, .value = value };
+
+	CHECK(true);
+	return copy_on(c, stream);
+}
+
+/* As from pageable memory: it returns when the bytes are copied to other memory. */
+int
 cuMemcpyHtoD_v2(unsigned long long to, const void *from, size_t bytes)
 {
+	Copy c = { .kind = TO_DEVICE, .to_of = now(), .to = to, .bytes = bytes };
+	int code;
+
 	CHECK(true);
-	return sim_write(now()->sim, to, from, bytes) == SIM_OK ? 0 : INVALID_VALUE;
+	catch_up_all(NULL);
+	c.staged = malloc(bytes + 1);
+	if (!c.staged)
+		return DRV_CUDA_ERROR_OUT_OF_MEMORY;
+	memcpy(c.staged, from, bytes);
+	c.from = (uintptr_t)c.staged;
+	code = copy_on(c, NULL);
+	if (code)
+		free(c.staged);
+	return code;
 }
 
 int
 cuMemcpyDtoH_v2(void *to, unsigned long long from, size_t bytes)
 {
 	CHECK(true);
+	catch_up_all(NULL);
 	return sim_read(now()->sim, from, to, bytes) == SIM_OK ? 0 : INVALID_VALUE;
 }
 
 int
-cuMemsetD8Async(unsigned long long ptr, unsigned char value, size_t bytes, void *stream)
+cuMemFree_v2(unsigned long long ptr)
 {
+	if (now())
+		now()->allocs--; /* a context that is lost gives all back */
 	CHECK(true);
-	return !stream && sim_fill(now()->sim, ptr, value, bytes) == SIM_OK ? 0 : INVALID_VALUE;
+	if (is_used(now(), ptr, 1))
+		return INVALID_VALUE;
+	return sim_free(now()->sim, ptr) == SIM_OK ? 0 : INVALID_VALUE;
+}
+
+int
+cuMemHostAlloc(void **ptr, size_t bytes, unsigned flags)
+{
+	int i = 0;
+
+	CHECK(true);
+	while (i < PINNED && fake.pinned[i].at)
+		i++;
+	if (!bytes || flags != DRV_CU_MEMHOSTALLOC_PORTABLE || i == PINNED)
+		return INVALID_VALUE;
+	if (getenv("FAKE_CUDA_MEMORY") && bytes > (size_t)number("FAKE_CUDA_MEMORY", 0) << 10)
+		return DRV_CUDA_ERROR_OUT_OF_MEMORY;
+	*ptr = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+	if (!*ptr)
+		return DRV_CUDA_ERROR_OUT_OF_MEMORY;
+	fake.pinned[i].at = *ptr;
+	fake.pinned[i].bytes = bytes;
+	fake.pinned[i].of = now();
+	now()->pinned++;
+	return 0;
+}
+
+int
+cuMemFreeHost(void *ptr)
+{
+	int i = pinned_find(ptr);
+
+	if (i < 0 || fake.pinned[i].at != ptr || is_used(NULL, (uintptr_t)ptr, fake.pinned[i].bytes))
+		return INVALID_VALUE;
+	fake.pinned[i].of->pinned--;
+	fake.pinned[i].at = NULL;
+	free(ptr);
+	CHECK(true);
+	return 0;
 }
 
 /* Text for this capability, or an older one without a letter. */
@@ -609,13 +872,13 @@ cuOccupancyMaxActiveClusters(int *clusters, void *function, const DriverLaunch *
 
 /* ---- launches and streams ------------------------------------------------------------------------ */
 
+/* A created stream of this context; NULL: another one, or none. */
 static Stream *
 stream_of(void *stream)
 {
-	for (int i = 0; i < STREAMS; i++)
-		if (stream == &fake.stream[i])
-			return stream;
-	return NULL;
+	Queue *q = stream ? queue_of(stream) : NULL;
+
+	return q ? &q->s : NULL;
 }
 
 static bool
@@ -728,6 +991,7 @@ launch(const Kept *k, void *stream, void **args, void **extra)
 		return INVALID_VALUE;
 	if (k->cooperative && !holds(k->grid))
 		return DRV_CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+	catch_up_all(stream);
 	if (!s || !s->capture)
 		return run(f, k->grid, k->block, k->shared, args, k->dependent);
 	return stream_add(s, f->of->m, f->name, k, args);
@@ -781,27 +1045,66 @@ fakeDependent(void)
 int
 cuStreamCreate(void **stream, unsigned flags)
 {
+	Queue *q = fake.stream;
+
 	CHECK(false);
-	*stream = fake.streams < STREAMS && flags <= 1 ? &fake.stream[fake.streams++] : NULL;
-	return *stream ? 0 : INVALID_VALUE;
+	while (q < fake.stream + STREAMS && q->live)
+		q++;
+	*stream = NULL;
+	if (q == fake.stream + STREAMS || flags > 1)
+		return INVALID_VALUE;
+	*q = (Queue){ .of = now(), .live = true };
+	*stream = q;
+	return 0;
 }
 
+/* Its work is done still. */
 int
 cuStreamDestroy_v2(void *stream)
 {
+	Stream *s = stream_of(stream);
+
 	CHECK(true);
-	return stream_of(stream) ? 0 : INVALID_HANDLE;
+	if (!s)
+		return INVALID_HANDLE;
+	catch_up_all(stream);
+	queue_of(stream)->live = false;
+	return 0;
+}
+
+int
+cuStreamSynchronize(void *stream)
+{
+	Stream *s = stream_of(stream);
+
+	CHECK(true);
+	if (s && s->capture)
+		return CUDA_CAPTURE_UNSUPPORTED;
+	catch_up_all(stream);
+	return is_stream(stream) ? 0 : INVALID_HANDLE;
+}
+
+int
+cuCtxSynchronize(void)
+{
+	CHECK(true);
+	catch_up_all(NULL);
+	for (int i = 0; i < STREAMS; i++)
+		catch_up_all(&fake.stream[i]);
+	return 0;
 }
 
 int
 cuStreamWaitEvent(void *stream, void *event, unsigned flags)
 {
 	Stream none = { 0 };
+	Event *e = event;
 
 	CHECK(true);
 	if (flags || !event || !is_stream(stream))
 		return INVALID_VALUE;
-	return stream_wait(stream_of(stream) ? stream : &none, event);
+	catch_up(e->on, e->number);
+	return stream_wait(stream_of(stream) ? stream : &none, &e->e);
 }
 
 int
@@ -846,6 +1149,7 @@ int
 cuGraphLaunch(void *exec, void *stream)
 {
 	CHECK(true);
+	catch_up_all(stream);
 	return is_stream(stream) ? graph_run(exec, run_kept, NULL) : INVALID_VALUE;
 }
 
@@ -935,36 +1239,55 @@ cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address, const 
 
 /* ---- events ---------------------------------------------------------------------------------------- */
 
-/* Of an event that takes no times, cuEventElapsedTime would fail. */
 int
 cuEventCreate(void **event, unsigned flags)
 {
+	Event *e;
+
 	CHECK(true);
-	*event = flags == 0 || flags == DRV_CU_EVENT_DISABLE_TIMING ? calloc(1, sizeof(CudaEvent)) : NULL;
-	now()->events += *event != NULL;
-	return *event ? 0 : INVALID_VALUE;
+	*event = e = flags == 0 || flags == DRV_CU_EVENT_DISABLE_TIMING ? calloc(1, sizeof *e) : NULL;
+	if (!e)
+		return INVALID_VALUE;
+	e->untimed = flags;
+	now()->events++;
+	return 0;
 }
 
 int
 cuEventRecord(void *event, void *stream)
 {
+	Event *e = event;
+
 	CHECK(true);
-	((CudaEvent *)event)->launches = fake.stretch ? (uint64_t)now()->ns : (uint64_t)now()->launches;
-	return is_stream(stream) ? event_record(event, stream_of(stream)) : INVALID_VALUE;
+	if (!is_stream(stream))
+		return INVALID_VALUE;
+	e->e.launches = fake.stretch ? (uint64_t)now()->ns : (uint64_t)now()->launches;
+	e->on = queue_of(stream);
+	e->number = e->on ? e->on->number : 0;
+	return event_record(&e->e, stream_of(stream));
 }
 
 int
 cuEventSynchronize(void *event)
 {
+	Event *e = event;
+
 	CHECK(true);
-	return event ? 0 : INVALID_HANDLE;
+	if (!event)
+		return INVALID_HANDLE;
+	catch_up(e->on, e->number);
+	return 0;
 }
 
 int
 cuEventElapsedTime(float *ms, void *from, void *to)
 {
+	const Event *a = from, *b = to;
+
 	CHECK(true);
-	*ms = (float)(((CudaEvent *)to)->launches - ((CudaEvent *)from)->launches);
+	if (a->untimed || b->untimed)
+		return INVALID_HANDLE;
+	*ms = (float)(b->e.launches - a->e.launches);
 	if (fake.stretch)
 		*ms /= 1e6F;
 	return 0;

@@ -402,6 +402,31 @@ device(void)
 }
 
 static int
+transfer(void)
+{
+	hexc_gpu *g = NULL;
+	hexc_event *e = NULL;
+	void *d = NULL, *h = NULL, *stream = NULL;
+	int code = hexc_gpu_open(&g, HEXC_SIMULATOR(80), t.why, sizeof t.why);
+
+	code = code ? code : hexc_gpu_alloc(g, 100, &d);
+	code = code ? code : hexc_host_alloc(g, 100, &h);
+	code = code ? code : hexc_stream_new(&stream, g);
+	code = code ? code : hexc_event_new_untimed(&e, g);
+	code = code ? code : hexc_gpu_fill_on(g, d, 7, 100, stream);
+	code = code ? code : hexc_gpu_read_on(g, h, d, 100, stream);
+	code = code ? code : hexc_event_record(e, stream);
+	code = code ? code : hexc_stream_after(g, NULL, e);
+	code = code ? code : hexc_stream_wait(g, NULL);
+	if (code && g)
+		snprintf(t.why, sizeof t.why, "%s", hexc_gpu_why(g));
+	hexc_stream_free(g, stream);
+	hexc_gpu_close(g);
+	hexc_event_free(e);
+	return code;
+}
+
+static int
 family_call(void)
 {
 	hexc_bundle *b = NULL;
@@ -502,6 +527,7 @@ static const struct {
 	{ "save_bundle", save_bundle, 4, 3, false }, { "read_bundle", read_bundle, 3, 4, false },
 	{ "family", family, 0, 5, false },           { "calls", calls, 0, 5, false },
 	{ "device", device, 0, 2, false },           { "family_call", family_call, 0, 8, false },
+	{ "transfer", transfer, 0, 4, false },
 	{ "weights", weights, 1, 6, true },         { "tensors", file_of_tensors, 1, 4, true },
 	{ "cache", cache, 0, 2, false },            { "file_in_memory", file_in_memory, 0, 1, false },
 };

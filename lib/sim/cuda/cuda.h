@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 enum { NO_BINARY = 209, INVALID_PTX = 218, INVALID_CONTEXT = 201, NOT_FOUND = 500,
-       STACK = 16, SMS = 4, SHARED_MAX = 227 << 10 };
+       STACK = 16, SMS = 4, SHARED_MAX = 227 << 10, PAGE = 4096 };
 
 /* Several threads may have one current, as with a driver. `alone` is held while the simulator, or a list of
  * the context, is in use. */

@@ -125,6 +125,14 @@ stream_free(void *stream)
 }
 
 static int
+stream_synchronize(void *stream)
+{
+	if (cuda_state())
+		return cuda_state();
+	return stream && ((Stream *)stream)->capture ? CUDA_CAPTURE_UNSUPPORTED : 0;
+}
+
+static int
 stream_wait_event(void *stream, void *event, unsigned flags)
 {
 	Stream none = { 0 };
@@ -259,6 +267,7 @@ launch_function(const char *name)
 		.cuEventDestroy_v2 = event_free,
 		.cuStreamCreate = stream_new,
 		.cuStreamDestroy_v2 = stream_free,
+		.cuStreamSynchronize = stream_synchronize,
 		.cuStreamWaitEvent = stream_wait_event,
 		.cuStreamBeginCapture_v2 = stream_begin_capture,
 		.cuStreamEndCapture = stream_end_capture,

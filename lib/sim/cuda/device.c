@@ -75,6 +75,8 @@ static const struct {
 	{ DRV_CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
 	 "too many blocks in cooperative launch" },
 	{ CUDA_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported by the simulator" },
+	{ CUDA_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+	  "operation not permitted when stream is capturing" },
 	{ CUDA_CAPTURE_UNMATCHED, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED",
 	  "the capture was not initiated in this stream" },
 	{ CUDA_CAPTURE_UNJOINED, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED",
@@ -234,12 +236,76 @@ memory_read(void *to, unsigned long long from, size_t bytes)
 	                    : cuda_leave(cuda_now(), sim_read(cuda_enter(cuda_now()), from, to, bytes));
 }
 
+/* The error of a copy on a stream, 0: none. Captures have only launches here. */
+static int
+copy_state(const Stream *s)
+{
+	return cuda_state() ? cuda_state() : s && s->capture ? CUDA_NOT_SUPPORTED : 0;
+}
+
 static int
 memory_fill(unsigned long long ptr, unsigned char value, size_t bytes, void *stream)
 {
-	if (cuda_state() || (stream && ((Stream *)stream)->capture))
-		return cuda_state() ? cuda_state() : CUDA_NOT_SUPPORTED;
-	return cuda_leave(cuda_now(), sim_fill(cuda_enter(cuda_now()), ptr, value, bytes));
+	int code = copy_state(stream);
+
+	return code ? code : cuda_leave(cuda_now(), sim_fill(cuda_enter(cuda_now()), ptr, value, bytes));
+}
+
+static int
+memory_write_on(unsigned long long to, const void *from, size_t bytes, void *stream)
+{
+	int code = copy_state(stream);
+
+	return code ? code : memory_write(to, from, bytes);
+}
+
+static int
+memory_read_on(void *to, unsigned long long from, size_t bytes, void *stream)
+{
+	int code = copy_state(stream);
+
+	return code ? code : memory_read(to, from, bytes);
+}
+
+/* All bytes are initialised then. One context is locked at a time. */
+static int
+memory_copy_peer(unsigned long long to, void *to_context, unsigned long long from, void *from_context,
+                 size_t bytes, void *stream)
+{
+	int code = copy_state(stream);
+	void *data = code ? NULL : malloc(bytes + 1);
+
+	if (!data)
+		return code ? code : CUDA_OUT_OF_MEMORY;
+	code = cuda_leave(from_context, sim_read(cuda_enter(from_context), from, data, bytes));
+	if (!code)
+		code = cuda_leave(to_context, sim_write(cuda_enter(to_context), to, data, bytes));
+	free(data);
+	return code;
+}
+
+static int
+memory_copy(unsigned long long to, unsigned long long from, size_t bytes, void *stream)
+{
+	return memory_copy_peer(to, cuda_now(), from, cuda_now(), bytes, stream);
+}
+
+/* Not pinned, but aligned to pages as the driver's. */
+static int
+host_new(void **ptr, size_t bytes, unsigned flags)
+{
+	*ptr = NULL;
+	if (cuda_state() || !bytes || flags & ~(unsigned)DRV_CU_MEMHOSTALLOC_PORTABLE)
+		return cuda_state() ? cuda_state() : CUDA_INVALID_VALUE;
+	*ptr = bytes > SIZE_MAX - PAGE ? NULL : aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
+	return *ptr ? 0 : CUDA_OUT_OF_MEMORY;
+}
+
+static int
+host_free(void *ptr)
+{
+	free(ptr);
+	return 0;
 }
 
 /* ---- modules ------------------------------------------------------------------------------------------ */
@@ -445,6 +511,12 @@ cuda_device_function(const char *name)
 		.cuMemFree_v2 = memory_free,
 		.cuMemcpyHtoD_v2 = memory_write,
 		.cuMemcpyDtoH_v2 = memory_read,
+		.cuMemcpyHtoDAsync_v2 = memory_write_on,
+		.cuMemcpyDtoHAsync_v2 = memory_read_on,
+		.cuMemcpyDtoDAsync_v2 = memory_copy,
+		.cuMemcpyPeerAsync = memory_copy_peer,
+		.cuMemHostAlloc = host_new,
+		.cuMemFreeHost = host_free,
 		.cuMemsetD8Async = memory_fill,
 		.cuModuleLoadDataEx = module_load,
 		.cuModuleUnload = module_unload,
