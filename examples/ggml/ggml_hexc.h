@@ -7,7 +7,7 @@
  *	registry.c   what ggml finds in the library: the devices
  *	device.c     a device: its properties, which operations it computes
  *	buffer.c     device memory that holds tensors
- *	weights.c    weights in it that are packed: packed.c converts them
+ *	packed_weights.c  weights in it that are packed: packed.c converts them
  *	host.c       host memory for copies that do not wait
  *	transfer.c   copies, on streams and at once
  *	event.c      ggml's events
@@ -93,7 +93,7 @@ Device *buffer_device(ggml_backend_buffer_t buffer);
  * pinned, its buffers are the CPU's. */
 extern const struct ggml_backend_buffer_type_i host_type_interface;
 
-/* ---- weights.c */
+/* ---- packed_weights.c */
 
 /* Where the weight at this address is listed. */
 static inline unsigned
@@ -102,8 +102,8 @@ weight_bucket(const void *data)
 	return (unsigned)((uintptr_t)data / 256 % WEIGHT_BUCKETS);
 }
 
-/* Write and read a part of a tensor that is a weight, or a view of one. Return false, and do nothing, if it is
- * in ggml's layout and stays so; else *ok says if it went well. */
+/* Write and read a part of a tensor that is a weight, or a view of one. Return false, and do nothing, if it
+ * is in ggml's layout and stays so; else *ok says if it went well. */
 bool weights_write(ggml_backend_buffer_t buffer, const struct ggml_tensor *t, const void *data, size_t offset,
                    size_t size, bool *ok);
 bool weights_read(ggml_backend_buffer_t buffer, const struct ggml_tensor *t, void *data, size_t offset,

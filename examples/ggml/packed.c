@@ -11,8 +11,8 @@ enum { ROWS_LEAST = 16, ALIGNED = 256, E8M0_ONE = 127, E8M0_NAN = 255, E8M0_TOP 
 static const char *
 pack_of(const char *type, bool table)
 {
-#define PACK(type, table, rows, cols, spread, place) { type, table, "hexc-pack 1 " type " block " #rows "x" #cols \
-	" spread " #spread " streams 32 place " place }
+#define PACK(type, table, rows, cols, spread, place) { type, table, "hexc-pack 1 " type " block " #rows "x" \
+	#cols " spread " #spread " streams 32 place " place }
 #define BLOCK16 "((8,2),(2,4,8)):((128,16),(1,32,2))"
 #define BLOCK32 "((8,4),(2,4,8)):((256,16),(1,64,2))"
 #define BLOCK64 "((8,8),(2,4,8)):((512,16),(1,128,2))"

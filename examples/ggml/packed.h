@@ -22,7 +22,9 @@ typedef struct PackedForm {
 
 /* Byte ranges [from, to), in order and apart. */
 typedef struct Ranges {
-	struct { size_t from, to; } *range;
+	struct {
+		size_t from, to;
+	} * range;
 	int n, room;
 } Ranges;
 
@@ -51,7 +53,7 @@ bool unpack_matrix(const PackedForm *f, int shift, void *const plane[HEXC_NPLANE
 /* Adds a range. Returns false if memory is short. */
 bool ranges_add(Ranges *r, size_t from, size_t to);
 
-/* ---- weights.c */
+/* ---- packed_weights.c */
 
 /* The weight that starts where t does, if it is packed; else NULL. */
 const Packed *packed_of(const struct ggml_tensor *t);

@@ -141,7 +141,8 @@ arrange_reshaped(const Solve *s, const Op *o, Layout *l, const Pack *p)
 	const Type *from = &op_source(o)->type, *to = &o->out[0]->type;
 	Layout inner;
 
-	return layout_reshape(&inner, l, from->rank, from->shape) && arrange_tile(s, op_source(o), &inner, p) &&
+	return layout_reshape(&inner, l, from->rank, from->shape) &&
+	       arrange_tile(s, op_source(o), &inner, p) &&
 	       layout_reshape(l, &inner, to->rank, to->shape);
 }
 

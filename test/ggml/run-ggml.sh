@@ -102,6 +102,12 @@ copies() { # LIBRARY SETTINGS..: all is right
 }
 copies "$library" GGML_HEXC_SIMULATOR=80,90
 
+# Weights, which are packed; with QUICK=1 a third of their types.
+log "${CC:-cc}" -O1 -isystem "$source/ggml/include" "$here/weights.c" -o "$dir/weights" -L"$built/bin" -lggml -lggml-base \
+	-Wl,-rpath,"$built/bin" -lm
+(cd "$built/bin" && GGML_HEXC_SIMULATOR=80 GGML_HEXC_STATS=1 GGML_BACKEND_PATH=$library XDG_CACHE_HOME=$dir/cache \
+	"$dir/weights" "${QUICK:+3}" >"$dir/out" 2>&1) || fail "weights: $(grep -v load_backend "$dir/out" | head -n 8)"
+
 # A GPU, by the simulated driver, with what is installed. ggml's test program itself aborts if it gets no backend.
 log env MAKEFLAGS= make install B="$B" ${LLVM_CONFIG:+"LLVM_CONFIG=$LLVM_CONFIG"} PREFIX="$dir/usr"
 make_driver "$dir" || exit 1

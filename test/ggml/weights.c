@@ -1,6 +1,6 @@
-/* weights.c - weights in a buffer of weights, which the backend packs: they are written in parts of any size and order,
- * read back byte by byte, changed, multiplied, and read by operations that do not take them packed. Products are
- * compared with sums in f64 of the numbers that ggml decodes. */
+/* weights.c - weights in a buffer of weights, which the backend packs: they are written in parts of any
+ * size and order, read back byte by byte, changed, multiplied, and read by operations that do not take them
+ * packed. Products are compared with sums in f64 of the numbers that ggml decodes. */
 #include <ggml.h>
 #include <ggml-alloc.h>
 #include <ggml-backend.h>
@@ -11,14 +11,15 @@
 
 enum { K = 512, N = 80, E = 3, ROWS_MOST = 20, BYTES = K * N * E * 4 };
 
-/* Weights, their scales and activations are rounded to f16: to 2^-11 each, of which the squares' mean is 2^-22 / 3; two
- * scales, the offset and the product add up. Offsets are larger than the weights that are left of them. */
+/* Weights, their scales and activations are rounded to f16: to 2^-11 each, of which the squares' mean is
+ * 2^-22 / 3; two scales, the offset and the product add up. Offsets are larger than the weights that are left
+ * of them. */
 static const double LIMIT = 16 * 4 / 3.0 / (1 << 22);
 
 static const enum ggml_type types[] = {
-	GGML_TYPE_Q4_0, GGML_TYPE_Q4_1, GGML_TYPE_Q5_0, GGML_TYPE_Q5_1, GGML_TYPE_Q8_0, GGML_TYPE_Q2_K, GGML_TYPE_Q3_K,
-	GGML_TYPE_Q4_K, GGML_TYPE_Q5_K, GGML_TYPE_Q6_K, GGML_TYPE_IQ4_NL, GGML_TYPE_IQ4_XS, GGML_TYPE_TQ2_0,
-	GGML_TYPE_MXFP4, GGML_TYPE_NVFP4, GGML_TYPE_Q1_0, GGML_TYPE_Q2_0,
+	GGML_TYPE_Q4_0, GGML_TYPE_Q4_1, GGML_TYPE_Q5_0, GGML_TYPE_Q5_1, GGML_TYPE_Q8_0, GGML_TYPE_Q2_K,
+	GGML_TYPE_Q3_K, GGML_TYPE_Q4_K, GGML_TYPE_Q5_K, GGML_TYPE_Q6_K, GGML_TYPE_IQ4_NL, GGML_TYPE_IQ4_XS,
+	GGML_TYPE_TQ2_0, GGML_TYPE_MXFP4, GGML_TYPE_NVFP4, GGML_TYPE_Q1_0, GGML_TYPE_Q2_0,
 };
 
 static float weight[K * N * E], input[K * ROWS_MOST * E], result[N * ROWS_MOST * E];
@@ -89,7 +90,8 @@ compare_bytes(struct ggml_tensor *t, enum ggml_type type, size_t size, const cha
 
 /* The weight [K, N, E] with `rows` rows of input. */
 static void
-compare_product(ggml_backend_t backend, struct ggml_tensor *w, enum ggml_type type, int rows, const char *what)
+compare_product(ggml_backend_t backend, struct ggml_tensor *w, enum ggml_type type, int rows,
+                const char *what)
 {
 	struct ggml_init_params p = { 16 * ggml_tensor_overhead() + ggml_graph_overhead(), NULL, true };
 	struct ggml_context *c = ggml_init(p);
@@ -105,16 +107,16 @@ compare_product(ggml_backend_t backend, struct ggml_tensor *w, enum ggml_type ty
 	ggml_backend_tensor_set(a, input, 0, ggml_nbytes(a));
 	check(ggml_backend_graph_compute(backend, g) == GGML_STATUS_SUCCESS, type, what);
 	ggml_backend_tensor_get(y, result, 0, ggml_nbytes(y));
-	for (int e = 0; e < w->ne[2]; e++)
-		for (int m = 0; m < rows; m++)
-			for (int n = 0; n < N; n++) {
-				double sum = 0, got = result[(e * rows + m) * N + n];
+	for (int i = 0; i < rows * w->ne[2] * N; i++) {
+		const float *of = weight + (size_t)(i / (rows * N) * N + i % N) * K;
+		const float *x = input + (size_t)(i / N) * K;
+		double sum = 0;
 
-				for (int k = 0; k < K; k++)
-					sum += (double)weight[(e * N + n) * K + k] * input[(e * rows + m) * K + k];
-				error += (got - sum) * (got - sum);
-				all += sum * sum;
-			}
+		for (int k = 0; k < K; k++)
+			sum += (double)of[k] * x[k];
+		error += (result[i] - sum) * (result[i] - sum);
+		all += sum * sum;
+	}
 	if (!(error <= LIMIT * all))
 		printf("error %g: ", error / all);
 	check(error <= LIMIT * all, type, what);
@@ -177,17 +179,19 @@ run(ggml_backend_t backend, enum ggml_type type, int matrices, int at)
 	ggml_free(c);
 }
 
+/* With an argument n, each n-th type. */
 int
-main(void)
+main(int argc, char **argv)
 {
+	int each = argc > 1 ? atoi(argv[1]) : 1;
 	ggml_backend_t backend;
 
 	ggml_backend_load_all();
 	backend = ggml_backend_init_by_name("HEXC0", NULL);
 	if (!backend)
 		return 1;
-	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-		run(backend, types[i], i % 3 ? 1 : E, (int)i);
+	for (size_t i = 0; i < sizeof types / sizeof types[0]; i += (size_t)(each < 1 ? 1 : each))
+		run(backend, types[i], i % 4 ? 1 : E, (int)i);
 	ggml_backend_free(backend);
 	return bad > 0;
 }

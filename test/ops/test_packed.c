@@ -1,5 +1,5 @@
-/* test_packed.c - tests which packs the kernels of an operator read: one, which the first of them to be compiled
- * chooses, or the one that the host states. */
+/* test_packed.c - tests which packs the kernels of an operator read: one, which the first of them to be
+ * compiled chooses, or the one that the host states. */
 #include "lib/hexc_ops.h"
 #include "test/check.h"
 #include <string.h>

@@ -1,6 +1,6 @@
-/* weights.c - the packed weights of a buffer. Weights are packed when all of their bytes have been written, in any
- * number of parts; a part of a packed one is read, and written again, by way of ggml's layout.
- * GGML_HEXC_PACK=0 packs none, GGML_HEXC_PACK=2 also tensors in buffers that ggml does not call weights. */
+/* packed_weights.c - the packed weights of a buffer. Weights are packed when all of their bytes have been
+ * written, in any number of parts; a part of a packed one is read, and written again, by way of ggml's layout.
+ * GGML_HEXC_PACK=0 packs none, GGML_HEXC_PACK=2 also tensors in buffers that ggml does not mark as weights. */
 #include "examples/ggml/ggml_hexc.h"
 #include "examples/ggml/packed.h"
 #include <stdlib.h>
@@ -75,7 +75,8 @@ read_weight(Buffer *b, const Packed *p, char *out, size_t from, size_t to)
 	bool ok = matrix_new(&m, f);
 
 	for (size_t i = from / each; ok && i * each < to; i++) {
-		size_t start = i * each < from ? from : i * each, end = (i + 1) * each < to ? (i + 1) * each : to;
+		size_t start = i * each < from ? from : i * each;
+		size_t end = (i + 1) * each < to ? (i + 1) * each : to;
 
 		for (int plane = 0; ok && plane < HEXC_NPLANE; plane++)
 			ok = !f->each[plane] ||
@@ -199,8 +200,8 @@ weights_write(ggml_backend_buffer_t buffer, const struct ggml_tensor *t, const v
 }
 
 bool
-weights_read(ggml_backend_buffer_t buffer, const struct ggml_tensor *t, void *data, size_t offset, size_t size,
-             bool *ok)
+weights_read(ggml_backend_buffer_t buffer, const struct ggml_tensor *t, void *data, size_t offset,
+             size_t size, bool *ok)
 {
 	Buffer *b = buffer->context;
 	bool packed;
