@@ -1,6 +1,7 @@
 /* packed_weights.c - the packed weights of a buffer. Weights are packed when all of their bytes have been
- * written, in any number of parts; a part of a packed one is read, and written again, by way of ggml's layout.
- * GGML_HEXC_PACK=0 packs none, GGML_HEXC_PACK=2 also tensors in buffers that ggml does not mark as weights. */
+ * written, in any number of parts; a part of a packed one is read, and written again, by way of ggml's
+ * layout. GGML_HEXC_PACK=0 packs none, GGML_HEXC_PACK=2 also tensors in buffers that ggml does not mark as
+ * weights. */
 #include "examples/ggml/ggml_hexc.h"
 #include "examples/ggml/packed.h"
 #include <stdlib.h>

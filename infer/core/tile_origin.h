@@ -5,7 +5,7 @@
 
 struct TileOrigin {
 	int bits;         /* the fewest of an element in memory that it is computed from; INT_MAX: none */
-	const Op *unpack; /* from whose tile it is computed, elementwise, transposed or reshaped; NULL: none */
+	const Op *unpack; /* from whose tile it is computed elementwise, transposed, reshaped; NULL: none */
 	const Val *from;  /* the operand on this way; NULL: it is that tile */
 };
 

@@ -305,7 +305,8 @@ hexc_weight_blocks(hexc_weight **out, const char *format, const void *data, uint
 		return code;
 	if (data && bytes != fit.w.bytes)
 		return why_error(HEXC_E_INVALID, why, nwhy,
-		                 "%s: %lld x %lld weights are %llu bytes, not %llu", format, (long long)n, (long long)k, (unsigned long long)fit.w.bytes,
+		                 "%s: %lld x %lld weights are %llu bytes, not %llu", format,
+		                 (long long)n, (long long)k, (unsigned long long)fit.w.bytes,
 		                 (unsigned long long)bytes);
 	fit.part[0].data = data;
 	arithmetic_enter(&host);
