@@ -440,7 +440,8 @@ weights(void)
 	hexc_weight_free(w);
 	w = NULL;
 	if (!code)
-		code = hexc_weight_blocks(&w, "Q4_K", blocks, sizeof blocks, 4, 256, NULL, t.why, sizeof t.why);
+		code = hexc_weight_blocks(&w, "Q4_K", blocks, sizeof blocks, 4, 256, NULL, t.why,
+		                          sizeof t.why);
 	for (int i = 0; i < 64 * 128; i++)
 		x[i] = (float)(i % 17) - 8;
 	code = code ? code : hexc_weight_quantize(&r, "GPTQ-4", x, 64, 128, 64, NULL, t.why, sizeof t.why);
