@@ -6,6 +6,7 @@
 
 /* A pack of u4 that kernels do not choose. */
 #define OTHER "hexc-pack 1 u4 block 32x64 spread 16 streams 32 place ((8,4),(2,4,8)):((256,16),(1,64,2))"
+#define STATED "(\"" OTHER "\") u4"
 enum { LINES = 7 };
 
 static const char *const arch[] = { "sm_80", "sm_90a" };
@@ -64,7 +65,7 @@ TEST_EACH(chosen, 2)
 
 TEST_EACH(stated, 2)
 {
-	const hexc_op_set set[] = { { "codes", "(\"" OTHER "\") u4" }, { "scale", "f16" } };
+	const hexc_op_set set[] = { { "codes", STATED }, { "scale", "f16" } };
 	hexc_op *op = plan(arch[_i], set, 2);
 
 	all_read(op, "W", OTHER);
@@ -74,8 +75,12 @@ TEST_EACH(stated, 2)
 /* Of two tensors one. */
 TEST_EACH(stated_beside_chosen, 2)
 {
+<<<<<<< HEAD
 	const hexc_op_set set[] = { { "codes", "(\"" OTHER "\") u4" }, { "scale", "f16" },
 		{ "codes_z", "u4" },
+=======
+	const hexc_op_set set[] = { { "codes", STATED }, { "scale", "f16" }, { "codes_z", "u4" },
+>>>>>>> ptest
 		                    { "scale_z", "f16" }, { "epilogue", "x * z" } };
 	hexc_op *op = plan(arch[_i], set, 5);
 
