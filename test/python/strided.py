@@ -167,13 +167,13 @@ PACKED = {
 }
 
 
-def pack_of(name):
-    """The pack in which the ggml backend writes codes of this type."""
+def pack_of(name, table=False):
+    """The pack in which the ggml backend writes codes of this type, which are numbers or number those of a table."""
     text = Path("examples/ggml/packed.c").read_text()
-    places = dict(re.findall(r'#define (BLOCK\d) "(.*)"', text))
-    rows = re.findall(r'\bPACK\("(\w+)", (\d+), (\d+), (\d+), (?:"(.*?)"|(\w+))\)', text)
-    packs = {t: f"hexc-pack 1 {t} block {r}x{c} spread {s} streams 32 place {p or places[q]}" for t, r, c, s, p, q in rows}
-    return packs[name]
+    places = dict(re.findall(r'#define (BLOCK\d+) "(.*)"', text))
+    rows = re.findall(r'\bPACK\("(\w+)", (\w+), (\d+), (\d+), (\d+), (?:"(.*?)"|(\w+))\)', text)
+    packs = {(t, b): f"hexc-pack 1 {t} block {r}x{c} spread {s} streams 32 place {p or places[q]}" for t, b, r, c, s, p, q in rows}
+    return packs[name, str(table).lower()]
 
 
 def packs_of(op):
@@ -319,17 +319,14 @@ class Strided(unittest.TestCase):
                     right(ops, line, self.product(a, w) / -1.5, "", pad, A=strided(a, "", pad), **w.tensors)
 
     def test_packs_of_ggml(self):
-        """Those that the backend writes are the ones that kernels choose: the one for the largest sizes does, for all. On sm_90a,
-        and with tables, it may spread codes less."""
+        """Those that the backend writes are the ones that kernels choose: the one for the largest sizes does, for all."""
         lines = re.findall(r"^//: (take .*)", Path("lib/ops/matmul_packed.hexc").read_text(), re.M)
         take = [x for x in lines if "ALIGN=1" not in x][-1]
         table = f"hexc-family 1\nfamily matmul_packed\n{take}\n"
         for name, settings in PACKED.items():
             for arch in "sm_80", "sm_90a":
                 op = hexc.operator("matmul_packed", arch=arch, families=table, KMULT=128, NMULT=32, **{"IN": "f32"} | settings)
-                packs = *packs_of(op), pack_of(settings.get("codes", "u4"))
-                if "table" in settings or arch == "sm_90a":
-                    packs = (re.sub(r"spread \d+ ", "", p) for p in packs)
+                packs = *packs_of(op), pack_of(settings.get("codes", "u4"), "table" in settings)
                 with self.subTest(name=name, arch=arch):
                     self.assertEqual(*packs)
 
