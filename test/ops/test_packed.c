@@ -52,8 +52,7 @@ all_read(const hexc_op *op, const char *tensor, const char *pack)
 
 TEST_EACH(chosen, 2)
 {
-	const hexc_op_set set[] = { { "scale", "f16" },
-		{ "codes_z", "u4" }, { "scale_z", "f16" },
+	const hexc_op_set set[] = { { "scale", "f16" }, { "codes_z", "u4" }, { "scale_z", "f16" },
 		                    { "epilogue", "x * z" } };
 	hexc_op *op = plan(arch[_i], set, 4);
 
@@ -75,12 +74,7 @@ TEST_EACH(stated, 2)
 /* Of two tensors one. */
 TEST_EACH(stated_beside_chosen, 2)
 {
-<<<<<<< HEAD
-	const hexc_op_set set[] = { { "codes", "(\"" OTHER "\") u4" }, { "scale", "f16" },
-		{ "codes_z", "u4" },
-=======
 	const hexc_op_set set[] = { { "codes", STATED }, { "scale", "f16" }, { "codes_z", "u4" },
->>>>>>> ptest
 		                    { "scale_z", "f16" }, { "epilogue", "x * z" } };
 	hexc_op *op = plan(arch[_i], set, 5);
 
