@@ -1,7 +1,8 @@
 /* stream.c - a ggml_backend: a stream of a device, on which it runs graphs. */
 #include "examples/ggml/ggml_hexc.h"
-#include "examples/ggml/fuse.h"
+#include "examples/ggml/compile_queue.h"
 #include "examples/ggml/replay.h"
+#include "examples/ggml/walk.h"
 #include <ggml-impl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ typedef struct Stream {
 	void *stream;           /* CUstream */
 	Calls *calls;
 	Replays *replays;       /* NULL with GGML_HEXC_GRAPHS=0 */
+	struct ggml_cgraph *graph; /* that is launched, until its operators are asked for */
 	Stats stats;
 } Stream;
 
@@ -49,6 +51,18 @@ stream_name(ggml_backend_t backend)
 }
 
 static void
+log_compiling(const Stream *s)
+{
+	CompileStats c = compile_stats();
+
+	GGML_LOG_INFO("%s: kernels compiled %llu, cached %llu, in %.2f s; operators %lld, unforeseen %lld, by "
+	              "graphs %lld, failed %lld; graphs waited %.2f s, for threads %lld\n",
+	              s->d->name, (unsigned long long)c.compiled, (unsigned long long)c.cached, c.compile_s,
+	              (long long)c.operators, (long long)c.unforeseen, (long long)c.by_graphs,
+	              (long long)c.failed, c.wait_s, (long long)c.waits);
+}
+
+static void
 log_stats(const Stream *s)
 {
 	const char *wanted = getenv("GGML_HEXC_STATS");
@@ -58,11 +72,10 @@ log_stats(const Stream *s)
 		return;
 	if (s->replays)
 		r = replay_stats(s->replays);
-	GGML_LOG_INFO("%s: graphs %lld, nodes %lld, launches %lld, operators %lld, captured %lld, "
-	              "replayed %lld\n",
-	              s->d->name, (long long)s->stats.graphs, (long long)s->stats.nodes,
-	              (long long)s->stats.launches, (long long)compiled_count(s->d), (long long)r.captured,
-	              (long long)r.replayed);
+	log_compiling(s);
+	GGML_LOG_INFO("%s: graphs %lld, nodes %lld, launches %lld, captured %lld, replayed %lld\n", s->d->name,
+	              (long long)s->stats.graphs, (long long)s->stats.nodes, (long long)s->stats.launches,
+	              (long long)r.captured, (long long)r.replayed);
 }
 
 /* s may be half made, or NULL. */
@@ -97,111 +110,77 @@ stream_synchronize(ggml_backend_t backend)
 		device_log(s->d, "synchronize", why);
 }
 
-/* A graph that is being launched. */
-typedef struct Launching {
-	Stream *s;
-	struct ggml_cgraph *g;
-	bool *done;             /* nodes that need no launch any more */
-	Waiting waiting;
-	char *why;
-	size_t n;
-} Launching;
+/* ---- operators that a graph will need ------------------------------------------------------------------ */
+
+/* A graph whose operators are asked for. */
+typedef struct Ahead {
+	const Device *d;
+	bool foreseen;
+} Ahead;
 
 static bool
-launch_work(Launching *a, const Work *w, int nodes)
+ask_for_work(void *user, const Work *w, int nodes, char *why, size_t n)
 {
-	a->s->stats.nodes += nodes;
-	a->s->stats.launches += w->launches;
-	return calls_run(a->s->calls, w, a->s->stream, a->why, a->n);
+	const Ahead *a = user;
+	OperatorKey k;
+
+	(void)nodes, (void)why, (void)n;
+	for (int i = 0; i < w->launches; i++)
+		if (operator_key(&k, a->d->info.arch, &w->launch[i]))
+			compile_ahead(&k, a->foreseen);
+	return true;
 }
 
-/* Launches node i alone. */
+/* The first operator that a graph lacks has the others compiled, too. */
+static void
+ask_for_rest(void *user)
+{
+	Stream *s = user;
+	Ahead a = { s->d, false };
+	struct ggml_cgraph *g = s->graph;
+	char why[WHY_MOST];
+
+	s->graph = NULL;
+	if (g && compile_threads())
+		walk_graph(g, ask_for_work, &a, why, sizeof why);
+}
+
+/* ggml's scheduler calls it with each graph that it plans, before tensors have memory. */
+static void
+#ifdef GGML_HEXC_ALLOC_DEPS
+stream_optimize(ggml_backend_t backend, struct ggml_cgraph *g, struct ggml_backend_graph_optimize_params *params)
+#else
+stream_optimize(ggml_backend_t backend, struct ggml_cgraph *g)
+#endif
+{
+	Ahead a = { of(backend)->d, true };
+
+#ifdef GGML_HEXC_ALLOC_DEPS
+	(void)params;
+#endif
+	if (compile_threads())
+		walk_unallocated(g, ask_for_work, &a);
+}
+
+/* ---- graphs --------------------------------------------------------------------------------------------- */
+
 static bool
-launch_alone(Launching *a, int i)
+launch_work(void *user, const Work *w, int nodes, char *why, size_t n)
 {
-	Work w;
+	Stream *s = user;
 
-	if (describe(&w, a->g->nodes[i], NULL))
-		return launch_work(a, &w, 1);
-	snprintf(a->why, a->n, "no kernel computes it");
-	return false;
+	s->stats.nodes += nodes;
+	s->stats.launches += w->launches;
+	return calls_run(s->calls, w, s->stream, why, n);
 }
 
-static bool
-launch_waiting(Launching *a)
-{
-	int i = a->waiting.node;
-
-	a->waiting = (Waiting){ -1, -1 };
-	return i < 0 || launch_alone(a, i);
-}
-
-/* Launches node i with the longest tail for which there is a kernel, and with the node that waits for it.
- * Marks what is launched as done. */
-static bool
-launch_node(Launching *a, int i)
-{
-	bool *done = a->done, fused;
-	Chosen c;
-	Work w;
-
-	fused = fuse(a->g, i, done, &c);
-	if (a->waiting.with == i && !c.tail.also) {
-		c.tail.also = a->g->nodes[a->waiting.node];
-		c.also = a->waiting.node;
-		fused = true;
-	}
-	if (a->waiting.node >= 0 && fuse_disturbs(a->g, a->waiting.node, i, fused ? &c : NULL)) {
-		if (!launch_waiting(a))
-			return false;
-		fused = fuse(a->g, i, done, &c);
-	}
-	while (fused && !describe(&w, a->g->nodes[i], &c.tail))
-		fused = fuse_less(&c);
-	if (!fused)
-		return launch_alone(a, i);
-	if (c.also == a->waiting.node)
-		a->waiting = (Waiting){ -1, -1 };
-	return launch_work(a, &w, 1 + fuse_mark(&c, done));
-}
-
-/* Launches node i, or lets it wait for a later one. */
-static bool
-launch_or_wait(Launching *a, int i)
-{
-	int with = a->waiting.node < 0 ? fuse_later(a->g, i, a->done) : -1;
-
-	if (with >= 0) {
-		a->waiting = (Waiting){ i, with };
-		return true;
-	}
-	return launch_node(a, i) && (a->waiting.with != i || launch_waiting(a));
-}
-
-/* Launches all nodes. The sentence in why starts with the operation that failed. */
 static bool
 launch_graph(void *user, struct ggml_cgraph *g, char *why, size_t n)
 {
-	int nodes = ggml_graph_n_nodes(g);
-	char reason[WHY_MOST];
-	Launching a = { user, g, calloc((size_t)nodes + 1, sizeof(bool)), { -1, -1 }, reason, sizeof reason };
-	bool ok = a.done;
+	Stream *s = user;
 
-	if (!ok)
-		snprintf(why, n, "out of memory");
-	for (int i = 0; ok && i < nodes; i++) {
-		if (a.done[i] || is_idle(g->nodes[i]))
-			continue;
-		ok = launch_or_wait(&a, i);
-		if (!ok)
-			snprintf(why, n, "%s: %s", ggml_op_desc(g->nodes[i]), reason);
-	}
-	if (ok && !launch_waiting(&a)) {
-		snprintf(why, n, "%s", reason);
-		ok = false;
-	}
-	free(a.done);
-	return ok;
+	s->graph = g;
+	return walk_graph(g, launch_work, s, why, n);
 }
 
 static enum ggml_status
@@ -227,6 +206,7 @@ static const struct ggml_backend_i stream_interface = {
 	.free = stream_free,
 	.synchronize = stream_synchronize,
 	.graph_compute = stream_compute,
+	.graph_optimize = stream_optimize,
 };
 
 static ggml_guid_t
@@ -252,7 +232,7 @@ open_stream(Stream *s, Device *d, char *why, size_t n)
 	pthread_mutex_unlock(&d->lock);
 	if (!ok)
 		return false;
-	s->calls = calls_new(d);
+	s->calls = calls_new(d, ask_for_rest, s);
 	if (!graphs || strcmp(graphs, "0"))
 		s->replays = replays_new(d, s->stream);
 	return s->calls;
