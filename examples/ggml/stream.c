@@ -14,12 +14,16 @@ typedef struct Stats {
 	int64_t graphs, nodes, launches;
 } Stats;
 
+enum { SEEN_MOST = 64 };
+
 typedef struct Stream {
 	Device *d;
 	void *stream;           /* CUstream */
 	Calls *calls;
 	Replays *replays;       /* NULL with GGML_HEXC_GRAPHS=0 */
 	struct ggml_cgraph *graph; /* that is launched, until its operators are asked for */
+	uint64_t seen[SEEN_MOST]; /* graph_shape of the last planned graphs */
+	unsigned seen_next;
 	Stats stats;
 } Stream;
 
@@ -145,6 +149,18 @@ ask_for_rest(void *user)
 		walk_graph(g, ask_for_work, &a, why, sizeof why);
 }
 
+static bool
+was_seen(Stream *s, const struct ggml_cgraph *g)
+{
+	uint64_t shape = graph_shape(g);
+
+	for (unsigned i = 0; i < SEEN_MOST; i++)
+		if (s->seen[i] == shape)
+			return true;
+	s->seen[s->seen_next++ % SEEN_MOST] = shape;
+	return false;
+}
+
 /* ggml's scheduler calls it with each graph that it plans, before tensors have memory. */
 static void
 #ifdef GGML_HEXC_ALLOC_DEPS
@@ -158,7 +174,7 @@ stream_optimize(ggml_backend_t backend, struct ggml_cgraph *g)
 #ifdef GGML_HEXC_ALLOC_DEPS
 	(void)params;
 #endif
-	if (compile_threads())
+	if (compile_threads() && !was_seen(of(backend), g))
 		walk_unallocated(g, ask_for_work, &a);
 }
 

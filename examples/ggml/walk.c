@@ -3,6 +3,7 @@
 #include "examples/ggml/fuse.h"
 #include <ggml-impl.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { REASON_MOST = 600 };
 
@@ -173,4 +174,48 @@ walk_unallocated(struct ggml_cgraph *g, VisitWork visit, void *user)
 	for (size_t i = 0; i < p.tensors; i++)
 		p.tensor[i]->data = NULL;
 	free(p.tensor);
+}
+
+/* ---- graphs alike --------------------------------------------------------------------------------------- */
+
+static uint64_t
+mix(uint64_t h, const void *data, size_t size)
+{
+	const unsigned char *at = data;
+	uint64_t word;
+
+	for (; size >= sizeof word; at += sizeof word, size -= sizeof word) {
+		memcpy(&word, at, sizeof word);
+		h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+		h ^= h >> 29;
+	}
+	for (; size; size--)
+		h = (h ^ *at++) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+static uint64_t
+mix_tensor(uint64_t h, const struct ggml_tensor *t)
+{
+	h = mix(h, &t->type, sizeof t->type);
+	h = mix(h, t->ne, sizeof t->ne);
+	return mix(h, t->nb, sizeof t->nb);
+}
+
+uint64_t
+graph_shape(const struct ggml_cgraph *g)
+{
+	uint64_t h = (uint64_t)g->n_nodes;
+
+	for (int i = 0; i < g->n_nodes; i++) {
+		const struct ggml_tensor *t = g->nodes[i];
+
+		h = mix_tensor(h, t);
+		h = mix(h, &t->op, sizeof t->op);
+		h = mix(h, &t->flags, sizeof t->flags);
+		h = mix(h, t->op_params, sizeof t->op_params);
+		for (int k = 0; k < GGML_MAX_SRC; k++)
+			h = t->src[k] ? mix_tensor(h, t->src[k]) : mix(h, &k, 1);
+	}
+	return h;
 }

@@ -15,4 +15,7 @@ bool walk_graph(struct ggml_cgraph *g, VisitWork visit, void *user, char *why, s
 /* The same before the graph's tensors have memory: the launches it will be if no tensor takes the place of
  * one that is still read there. Stops at nodes that no kernel computes. */
 void walk_unallocated(struct ggml_cgraph *g, VisitWork visit, void *user);
+/* A number of the operations, types, shapes and strides of a graph, from which its launches follow but for
+ * what memory they use. */
+uint64_t graph_shape(const struct ggml_cgraph *g);
 #endif
