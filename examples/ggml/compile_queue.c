@@ -220,16 +220,32 @@ stop(void)
 		pthread_join(queue.thread[i], NULL);
 }
 
+/* Compiles something small. LLVM makes tables when it first needs them, which exit() destroys in the reverse
+ * order: those made before `stop` is registered outlive the threads. */
+static void
+wake_compiler(const char *arch)
+{
+	hexc_op_opts opts = HEXC_OP_OPTS_INIT;
+	hexc_op *op;
+
+	opts.arch = arch;
+	hexc_op_plan(&op, "map", NULL, 0, &opts, NULL, 0);
+	hexc_op_free(op);
+}
+
 /* The threads take none of the process's signals. The lock is held. */
 static void
-start(void)
+start(const char *arch)
 {
 	int wanted = compile_threads();
 	pthread_attr_t attr;
 	sigset_t all, before;
 
 	queue.started = true;
-	if (!wanted || atexit(stop) || pthread_attr_init(&attr))
+	if (!wanted)
+		return;
+	wake_compiler(arch);
+	if (atexit(stop) || pthread_attr_init(&attr))
 		return;
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	sigfillset(&all);
@@ -259,7 +275,7 @@ compile_ahead(const OperatorKey *k, bool foreseen)
 
 	pthread_mutex_lock(&queue.lock);
 	if (!queue.started)
-		start();
+		start(k->text);
 	if (queue.threads && !queue.stopping) {
 		bool known = (o = find(k)) != NULL;
 
