@@ -2,13 +2,14 @@
 #include "examples/ggml/ggml_hexc.h"
 #include "examples/ggml/compile_queue.h"
 #include "examples/ggml/replay.h"
+#include "examples/ggml/times.h"
 #include "examples/ggml/walk.h"
 #include <ggml-impl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What GGML_HEXC_STATS=1 writes to the log when the stream ends: graphs, and the nodes and launches of those
+/* What GGML_HEXC_STATS writes to the log when the stream ends: graphs, and the nodes and launches of those
  * that were not replayed. */
 typedef struct Stats {
 	int64_t graphs, nodes, launches;
@@ -20,7 +21,8 @@ typedef struct Stream {
 	Device *d;
 	void *stream;           /* CUstream */
 	Calls *calls;
-	Replays *replays;       /* NULL with GGML_HEXC_GRAPHS=0 */
+	Replays *replays;       /* NULL with GGML_HEXC_GRAPHS=0, and where there are times */
+	Times *times;           /* NULL without GGML_HEXC_STATS=2 */
 	struct ggml_cgraph *graph; /* that is launched, until its operators are asked for */
 	uint64_t seen[SEEN_MOST]; /* graph_shape of the last planned graphs */
 	unsigned seen_next;
@@ -54,6 +56,15 @@ stream_name(ggml_backend_t backend)
 	return of(backend)->d->name;
 }
 
+/* 0: nothing is logged; 1: counts; 2: also times. */
+static int
+stats_level(void)
+{
+	const char *wanted = getenv("GGML_HEXC_STATS");
+
+	return wanted ? atoi(wanted) : 0;
+}
+
 static void
 log_compiling(const Stream *s)
 {
@@ -69,10 +80,9 @@ log_compiling(const Stream *s)
 static void
 log_stats(const Stream *s)
 {
-	const char *wanted = getenv("GGML_HEXC_STATS");
 	ReplayStats r = { 0 };
 
-	if (!wanted || strcmp(wanted, "1"))
+	if (stats_level() < 1)
 		return;
 	if (s->replays)
 		r = replay_stats(s->replays);
@@ -80,6 +90,8 @@ log_stats(const Stream *s)
 	GGML_LOG_INFO("%s: graphs %lld, nodes %lld, launches %lld, captured %lld, replayed %lld\n", s->d->name,
 	              (long long)s->stats.graphs, (long long)s->stats.nodes, (long long)s->stats.launches,
 	              (long long)r.captured, (long long)r.replayed);
+	if (s->times)
+		times_log(s->times);
 }
 
 /* s may be half made, or NULL. */
@@ -88,6 +100,7 @@ free_stream(Stream *s)
 {
 	if (s && s->d) {
 		replays_free(s->replays);
+		times_free(s->times);
 		calls_free(s->calls);
 		pthread_mutex_lock(&s->d->lock);
 		hexc_stream_free(s->d->gpu, s->stream);
@@ -184,10 +197,16 @@ static bool
 launch_work(void *user, const Work *w, int nodes, char *why, size_t n)
 {
 	Stream *s = user;
+	bool ok;
 
 	s->stats.nodes += nodes;
 	s->stats.launches += w->launches;
-	return calls_run(s->calls, w, s->stream, why, n);
+	if (s->times)
+		times_begin(s->times);
+	ok = calls_run(s->calls, w, s->stream, why, n);
+	if (s->times)
+		times_end(s->times, w);
+	return ok;
 }
 
 static bool
@@ -249,7 +268,9 @@ open_stream(Stream *s, Device *d, char *why, size_t n)
 	if (!ok)
 		return false;
 	s->calls = calls_new(d, ask_for_rest, s);
-	if (!graphs || strcmp(graphs, "0"))
+	if (stats_level() > 1)
+		s->times = times_new(d, s->stream);
+	else if (!graphs || strcmp(graphs, "0"))
 		s->replays = replays_new(d, s->stream);
 	return s->calls;
 }
