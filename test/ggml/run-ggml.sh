@@ -86,6 +86,37 @@ two turned:12:10
 two turned, rows:14:10
 END
 
+# When operators are compiled. cold.c's graph is six operators, which several streams and devices compile once.
+log "${CC:-cc}" -O1 -isystem "$source/ggml/include" "$here/cold.c" -o "$dir/cold" -L"$built/bin" -lggml -lggml-base \
+	-Wl,-rpath,"$built/bin" -lm -pthread
+# cold [NAME=VALUE..] PROGRAM ARGUMENTS..: with an empty cache
+cold() {
+	rm -rf "$dir/empty"
+	(cd "$built/bin" && timeout 120 env GGML_HEXC_STATS=1 GGML_HEXC_SIMULATOR=80 GGML_BACKEND_PATH="$library" \
+		XDG_CACHE_HOME="$dir/empty" "$@" >"$dir/out" 2>&1)
+	rc=$?
+}
+# counted TEXT: the run succeeded, and TEXT is in its counts
+counted() { [ $rc = 0 ] && grep -q "^HEXC0: kernels .*$1" "$dir/out" || fail "cold: $rc: $(tail -n 3 "$dir/out")"; }
+cold "$dir/cold" plan HEXC0
+counted 'operators 6, unforeseen 0, by graphs 0, failed 0; graphs waited 0.00 s, for threads 0$'
+cold GGML_HEXC_THREADS=0 "$dir/cold" plan HEXC0
+counted 'operators 6, unforeseen 6, by graphs 6, failed 0;'
+for threads in 0 2; do
+	cold GGML_HEXC_THREADS=$threads "$dir/cold" run HEXC0 HEXC0
+	counted 'operators 6, unforeseen 6, by graphs [0-6], failed 0;'
+	cold GGML_HEXC_SIMULATOR=80,80 GGML_HEXC_THREADS=$threads "$dir/cold" run HEXC0 HEXC1
+	counted 'operators 6, unforeseen 6, by graphs [0-6], failed 0;'
+	cold GGML_HEXC_SIMULATOR=75 GGML_HEXC_THREADS=$threads "$dir/cold" fail HEXC0
+	counted 'operators 0, .* failed [2-9];'
+	[ "$(grep -c 'graph: FLASH_ATTN_EXT: operator attention: .* shared memory' "$dir/out")" = 2 ] ||
+		fail "a failing compile is not told twice: $(tail -n 3 "$dir/out")"
+done
+for threads in 1 2 8; do
+	cold GGML_HEXC_THREADS=$threads "$dir/cold" exit HEXC0
+	[ $rc = 0 ] || fail "exit with $threads threads: $rc: $(tail -n 3 "$dir/out")"
+done
+
 # A GPU, by the simulated driver, with what is installed. ggml's test program itself aborts if it gets no backend.
 log env MAKEFLAGS= make install B="$B" ${LLVM_CONFIG:+"LLVM_CONFIG=$LLVM_CONFIG"} PREFIX="$dir/usr"
 make_driver "$dir" || exit 1
@@ -100,6 +131,9 @@ gpu A=1
 right || fail "the driver: $rc: $(tail -n 3 "$dir/out")"
 gpu FAKE_CUDA_FAULT=rows
 [ $rc = 1 ] && grep -q 'HEXC0: synchronize: .*ILLEGAL_ADDRESS' "$dir/out" || fail "a fault: $rc: $(tail -n 3 "$dir/out")"
+# Times of operations. Each wave of blocks takes 7 us.
+gpu FAKE_CUDA_STRETCH=7 GGML_HEXC_STATS=2
+right && grep -q '^HEXC0: 100.0 % *7.0 *7.00 *1  ADD+ADD f16$' "$dir/out" || fail "times: $(grep '%' "$dir/out")"
 told=0
 for n in $(seq 1 2 59); do
 	gpu FAKE_CUDA_FAIL_AT="$n"
