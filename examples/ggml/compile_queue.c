@@ -49,7 +49,7 @@ seconds(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- keys ------------------------------------------------------------------------------------------- */
+/* ---- keys ---------------------------------------------------------------------------------------------- */
 
 static bool
 append(OperatorKey *k, const char *text)
@@ -86,7 +86,7 @@ operator_key(OperatorKey *k, const char *arch, const Launch *l)
 	return ok;
 }
 
-/* ---- the table and the queue; the lock is held -------------------------------------------------------- */
+/* ---- the table and the queue; the lock is held --------------------------------------------------------- */
 
 static Operator *
 find(const OperatorKey *k)
@@ -143,7 +143,7 @@ dequeue(Operator *o)
 	o->later = NULL;
 }
 
-/* ---- compiling ---------------------------------------------------------------------------------------- */
+/* ---- compiling ----------------------------------------------------------------------------------------- */
 
 static int
 plan(const Operator *o, hexc_op **out, char *why, size_t n)
@@ -188,7 +188,7 @@ compile(Operator *o)
 	pthread_cond_broadcast(&queue.done);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------ */
+/* ---- threads ------------------------------------------------------------------------------------------- */
 
 static void *
 compile_queued(void *user)
@@ -266,7 +266,7 @@ compile_threads(void)
 	return n < 0 ? 0 : n < THREADS_MOST ? (int)n : THREADS_MOST;
 }
 
-/* ---- compile_queue.h ---------------------------------------------------------------------------------- */
+/* ---- compile_queue.h ----------------------------------------------------------------------------------- */
 
 void
 compile_ahead(const OperatorKey *k, bool foreseen)

@@ -70,8 +70,8 @@ log_compiling(const Stream *s)
 {
 	CompileStats c = compile_stats();
 
-	GGML_LOG_INFO("%s: kernels compiled %llu, cached %llu, in %.2f s; operators %lld, unforeseen %lld, by "
-	              "graphs %lld, failed %lld; graphs waited %.2f s, for threads %lld\n",
+	GGML_LOG_INFO("%s: kernels compiled %llu, cached %llu, in %.2f s; operators %lld, unforeseen %lld, "
+	              "by graphs %lld, failed %lld; graphs waited %.2f s, for threads %lld\n",
 	              s->d->name, (unsigned long long)c.compiled, (unsigned long long)c.cached, c.compile_s,
 	              (long long)c.operators, (long long)c.unforeseen, (long long)c.by_graphs,
 	              (long long)c.failed, c.wait_s, (long long)c.waits);
@@ -87,9 +87,9 @@ log_stats(const Stream *s)
 	if (s->replays)
 		r = replay_stats(s->replays);
 	log_compiling(s);
-	GGML_LOG_INFO("%s: graphs %lld, nodes %lld, launches %lld, captured %lld, replayed %lld\n", s->d->name,
-	              (long long)s->stats.graphs, (long long)s->stats.nodes, (long long)s->stats.launches,
-	              (long long)r.captured, (long long)r.replayed);
+	GGML_LOG_INFO("%s: graphs %lld, nodes %lld, launches %lld, captured %lld, replayed %lld\n",
+	              s->d->name, (long long)s->stats.graphs, (long long)s->stats.nodes,
+	              (long long)s->stats.launches, (long long)r.captured, (long long)r.replayed);
 	if (s->times)
 		times_log(s->times);
 }
@@ -177,7 +177,8 @@ was_seen(Stream *s, const struct ggml_cgraph *g)
 /* ggml's scheduler calls it with each graph that it plans, before tensors have memory. */
 static void
 #ifdef GGML_HEXC_ALLOC_DEPS
-stream_optimize(ggml_backend_t backend, struct ggml_cgraph *g, struct ggml_backend_graph_optimize_params *params)
+stream_optimize(ggml_backend_t backend, struct ggml_cgraph *g,
+                struct ggml_backend_graph_optimize_params *params)
 #else
 stream_optimize(ggml_backend_t backend, struct ggml_cgraph *g)
 #endif
@@ -191,7 +192,7 @@ stream_optimize(ggml_backend_t backend, struct ggml_cgraph *g)
 		walk_unallocated(g, ask_for_work, &a);
 }
 
-/* ---- graphs --------------------------------------------------------------------------------------------- */
+/* ---- graphs -------------------------------------------------------------------------------------------- */
 
 static bool
 launch_work(void *user, const Work *w, int nodes, char *why, size_t n)

@@ -30,7 +30,7 @@ struct Times {
 	bool failed;            /* nothing is measured any more */
 };
 
-/* ---- rows ----------------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------------------- */
 
 static void
 append(char name[NAME_MOST], const struct ggml_tensor *t)
@@ -81,7 +81,7 @@ row_of(Times *t, const Work *w)
 	return row;
 }
 
-/* ---- events; the device is locked ------------------------------------------------------------------------ */
+/* ---- events; the device is locked ---------------------------------------------------------------------- */
 
 /* Records an event, which is created if it does not exist. */
 static bool
@@ -114,7 +114,7 @@ check(Times *t)
 		device_log(t->d, "times", hexc_gpu_why(t->d->gpu));
 }
 
-/* ---- times.h ---------------------------------------------------------------------------------------------- */
+/* ---- times.h ------------------------------------------------------------------------------------------- */
 
 void
 times_begin(Times *t)

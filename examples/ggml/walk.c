@@ -90,14 +90,14 @@ bool
 walk_graph(struct ggml_cgraph *g, VisitWork visit, void *user, char *why, size_t n)
 {
 	int nodes = ggml_graph_n_nodes(g);
+	bool *done = calloc((size_t)nodes + 1, sizeof *done), ok = done;
 	char reason[REASON_MOST];
-	Walk a = { g, visit, user, calloc((size_t)nodes + 1, sizeof(bool)), { -1, -1 }, reason, sizeof reason };
-	bool ok = a.done;
+	Walk a = { g, visit, user, done, { -1, -1 }, reason, sizeof reason };
 
 	if (!ok)
 		snprintf(why, n, "out of memory");
 	for (int i = 0; ok && i < nodes; i++) {
-		if (a.done[i] || is_idle(g->nodes[i]))
+		if (done[i] || is_idle(g->nodes[i]))
 			continue;
 		ok = visit_or_wait(&a, i);
 		if (!ok)
@@ -107,7 +107,7 @@ walk_graph(struct ggml_cgraph *g, VisitWork visit, void *user, char *why, size_t
 		snprintf(why, n, "%s", reason);
 		ok = false;
 	}
-	free(a.done);
+	free(done);
 	return ok;
 }
 
@@ -176,7 +176,7 @@ walk_unallocated(struct ggml_cgraph *g, VisitWork visit, void *user)
 	free(p.tensor);
 }
 
-/* ---- graphs alike --------------------------------------------------------------------------------------- */
+/* ---- graphs alike -------------------------------------------------------------------------------------- */
 
 static uint64_t
 mix(uint64_t h, const void *data, size_t size)
