@@ -1,25 +1,20 @@
-/* compiled.c - hexc's operators, compiled once for a device and each combination of settings, and the
- * prepared calls by which a stream launches them. */
+/* compiled.c - the prepared calls of hexc's operators by which a stream launches them. */
 #include "examples/ggml/ggml_hexc.h"
+#include "examples/ggml/compile_queue.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 256, KEY_MOST = TEXT_MOST };
-
-/* A compiled operator. The list of a device only grows, and its entries do not change. */
-struct Compiled {
-	Compiled *next;
-	char *key;
-	hexc_op *op;
-};
+enum { BUCKETS = 256 };
 
 typedef struct Call Call;
 
 struct Call {
 	Call *next;
-	char *key;
 	hexc_family_call *call;
+	uint32_t hash;
+	size_t size;
+	char text[];            /* as in OperatorKey */
 };
 
 /* Device memory that grows. */
@@ -30,6 +25,8 @@ typedef struct Room {
 
 struct Calls {
 	Device *d;
+	NewOperator new_operator;
+	void *user;
 	Call *bucket[BUCKETS];
 	Room scratch, workspace;
 	uint64_t epoch;         /* counts how often one of them moved */
@@ -42,122 +39,48 @@ say(char *why, size_t n, const char *what, const char *reason)
 	return false;
 }
 
-/* The operator and its settings, as text. Returns its length, or 0 if it has no place. */
-static size_t
-write_key(char *key, const Launch *l)
-{
-	size_t used = (size_t)snprintf(key, KEY_MOST, "%s", l->op);
-
-	for (int i = 0; i < l->settings && used < KEY_MOST; i++)
-		used += (size_t)snprintf(key + used, KEY_MOST - used, "\n%s=%s", l->setting[i].name,
-		                         l->setting[i].value);
-	return used < KEY_MOST ? used : 0;
-}
-
-static unsigned
-hash(const char *key)
-{
-	uint32_t h = 2166136261u;
-
-	for (; *key; key++)
-		h = (h ^ (unsigned char)*key) * 16777619u;
-	return h % BUCKETS;
-}
-
-static hexc_op *
-compile(Device *d, const Launch *l, char *why, size_t n)
-{
-	hexc_op_set set[SETTINGS_MOST];
-	hexc_op_opts opts = HEXC_OP_OPTS_INIT;
-	hexc_op *op;
-
-	for (int i = 0; i < l->settings; i++)
-		set[i] = (hexc_op_set){ l->setting[i].name, l->setting[i].value };
-	opts.arch = d->info.arch;
-	opts.cache = d->cache;
-	return hexc_op_plan(&op, l->op, set, (size_t)l->settings, &opts, why, n) ? NULL : op;
-}
-
-/* The compiled operator of a launch. The device is locked. */
-static const Compiled *
-find_compiled(Device *d, const Launch *l, const char *key, char *why, size_t n)
-{
-	Compiled *c = d->compiled;
-
-	while (c && strcmp(c->key, key))
-		c = c->next;
-	if (c)
-		return c;
-	c = calloc(1, sizeof *c);
-	if (!c || !(c->key = strdup(key))) {
-		free(c);
-		say(why, n, l->op, "out of memory");
-		return NULL;
-	}
-	c->op = compile(d, l, why, n);
-	if (!c->op) {
-		free(c->key);
-		free(c);
-		return NULL;
-	}
-	c->next = d->compiled;
-	d->compiled = c;
-	return c;
-}
-
-int64_t
-compiled_count(Device *d)
-{
-	int64_t n = 0;
-
-	pthread_mutex_lock(&d->lock);
-	for (const Compiled *c = d->compiled; c; c = c->next)
-		n++;
-	pthread_mutex_unlock(&d->lock);
-	return n;
-}
-
 static Call *
-make_call(Calls *c, const Launch *l, const char *key, char *why, size_t n)
+make_call(Calls *c, const Launch *l, const OperatorKey *k, char *why, size_t n)
 {
-	Device *d = c->d;
-	Call *call = calloc(1, sizeof *call);
-	const Compiled *compiled;
+	Call *call = calloc(1, sizeof *call + k->size);
+	const hexc_op *op;
 
-	if (!call || !(call->key = strdup(key))) {
-		free(call);
+	if (!call) {
 		say(why, n, l->op, "out of memory");
 		return NULL;
 	}
-	pthread_mutex_lock(&d->lock);
-	compiled = find_compiled(d, l, key, why, n);
-	if (compiled && hexc_family_call_new(&call->call, d->gpu, hexc_op_family(compiled->op)))
-		say(why, n, l->op, hexc_gpu_why(d->gpu));
-	pthread_mutex_unlock(&d->lock);
+	c->new_operator(c->user);
+	op = compiled_operator(k, why, n);
+	pthread_mutex_lock(&c->d->lock);
+	if (op && hexc_family_call_new(&call->call, c->d->gpu, hexc_op_family(op)))
+		say(why, n, l->op, hexc_gpu_why(c->d->gpu));
+	pthread_mutex_unlock(&c->d->lock);
 	if (!call->call) {
-		free(call->key);
 		free(call);
 		return NULL;
 	}
-	call->next = c->bucket[hash(key)];
-	c->bucket[hash(key)] = call;
+	call->hash = k->hash;
+	call->size = k->size;
+	memcpy(call->text, k->text, k->size);
+	call->next = c->bucket[k->hash % BUCKETS];
+	c->bucket[k->hash % BUCKETS] = call;
 	return call;
 }
 
 static hexc_family_call *
 find_call(Calls *c, const Launch *l, char *why, size_t n)
 {
-	char key[KEY_MOST];
+	OperatorKey k;
 	Call *call;
 
-	if (!write_key(key, l)) {
+	if (!operator_key(&k, c->d->info.arch, l)) {
 		say(why, n, l->op, "its settings are too long");
 		return NULL;
 	}
-	for (call = c->bucket[hash(key)]; call && strcmp(call->key, key);)
-		call = call->next;
-	if (!call)
-		call = make_call(c, l, key, why, n);
+	for (call = c->bucket[k.hash % BUCKETS]; call; call = call->next)
+		if (call->hash == k.hash && call->size == k.size && !memcmp(call->text, k.text, k.size))
+			return call->call;
+	call = make_call(c, l, &k, why, n);
 	return call ? call->call : NULL;
 }
 
@@ -267,12 +190,15 @@ calls_epoch(const Calls *c)
 }
 
 Calls *
-calls_new(Device *d)
+calls_new(Device *d, NewOperator new_operator, void *user)
 {
 	Calls *c = calloc(1, sizeof *c);
 
-	if (c)
+	if (c) {
 		c->d = d;
+		c->new_operator = new_operator;
+		c->user = user;
+	}
 	return c;
 }
 
@@ -286,7 +212,6 @@ calls_free(Calls *c)
 		for (Call *call = c->bucket[i], *next; call; call = next) {
 			next = call->next;
 			hexc_family_call_free(call->call);
-			free(call->key);
 			free(call);
 		}
 	hexc_gpu_free(c->d->gpu, c->workspace.data);

@@ -13,7 +13,10 @@
  *	event.c      ggml's events
  *	stream.c     a ggml_backend: a stream on which graphs run
  *	replay.c     graphs that come again, as CUDA graphs
- *	compiled.c   the compiled operators of a device, and their calls on a stream
+ *	walk.c       which launches a graph is
+ *	compile_queue.c  operators, compiled in the background
+ *	compiled.c   the calls of compiled operators on a stream
+ *	times.c      how long they take
  *	work.c       writes lists of launches
  *	chain.c      operations of elements behind another one, as the epilogue of its launch
  *	fuse.c       finds these operations in a graph
@@ -29,8 +32,6 @@
 
 enum { DEVICES_MOST = 16, WHY_MOST = 600, CODEBOOK_MOST = 1 << 14 };
 
-typedef struct Compiled Compiled;
-
 /* A GPU, or a simulated one. `lock` is held while `gpu` is used, except by launches. */
 typedef struct Device {
 	struct ggml_backend_device base;
@@ -44,8 +45,7 @@ typedef struct Device {
 	pthread_mutex_t lock;
 	hexc_gpu *gpu;          /* NULL until the first use */
 	hexc_gpu_info info;
-	hexc_cache *cache;      /* of compiled kernels; may be NULL */
-	Compiled *compiled;     /* a list, by key, that lives as long as the device */
+	hexc_cache *cache;      /* of what the driver compiled; may be NULL */
 	uint64_t allocated;     /* bytes in its buffers */
 	uint64_t repacked;      /* how often weights changed their layout or factor; atomic */
 	void *codebook[GGML_TYPE_COUNT]; /* in its memory; NULL until the first use */
@@ -161,14 +161,15 @@ void event_wait(ggml_backend_t backend, ggml_backend_event_t event);
 /* The calls of a stream, by key. */
 typedef struct Calls Calls;
 
+/* Is called before the stream waits for an operator that it has not launched yet. */
+typedef void (*NewOperator)(void *user);
+
 /* Runs the launches of w on a CUstream. Scratch memory and workspaces grow on demand; the stream is waited
  * for before they move. Returns false with one sentence in why[0..n). */
 bool calls_run(Calls *c, const Work *w, void *stream, char *why, size_t n);
 /* A number that changes when scratch memory or workspaces move. */
 uint64_t calls_epoch(const Calls *c);
-/* The number of operators, each with a combination of settings, that the device has compiled or found in the
- * cache. */
-int64_t compiled_count(Device *d);
-Calls *calls_new(Device *d);
+/* `new_operator` may have other operators compiled that the stream will need. */
+Calls *calls_new(Device *d, NewOperator new_operator, void *user);
 void calls_free(Calls *c); /* c may be NULL */
 #endif

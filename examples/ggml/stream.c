@@ -1,24 +1,33 @@
 /* stream.c - a ggml_backend: a stream of a device, on which it runs graphs. */
 #include "examples/ggml/ggml_hexc.h"
+#include "examples/ggml/compile_queue.h"
 #include "examples/ggml/fuse.h"
 #include "examples/ggml/replay.h"
+#include "examples/ggml/times.h"
+#include "examples/ggml/walk.h"
 #include <ggml-impl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What GGML_HEXC_STATS=1 writes to the log when the stream ends: graphs, and the nodes and launches of those
+/* What GGML_HEXC_STATS writes to the log when the stream ends: graphs, and the nodes and launches of those
  * that were not replayed. */
 typedef struct Stats {
 	int64_t graphs, nodes, launches;
 } Stats;
+
+enum { SEEN_MOST = 64 };
 
 typedef struct Stream {
 	Device *d;
 	void *stream;           /* CUstream */
 	hexc_event *mark;       /* of Lane */
 	Calls *calls;
-	Replays *replays;       /* NULL with GGML_HEXC_GRAPHS=0 */
+	Replays *replays;       /* NULL with GGML_HEXC_GRAPHS=0, and where there are times */
+	Times *times;           /* NULL without GGML_HEXC_STATS=2 */
+	struct ggml_cgraph *graph; /* that is launched, until its operators are asked for */
+	uint64_t seen[SEEN_MOST]; /* graph_shape of the last planned graphs */
+	unsigned seen_next;
 	Stats stats;
 } Stream;
 
@@ -47,21 +56,42 @@ stream_name(ggml_backend_t backend)
 	return of(backend)->d->name;
 }
 
+/* 0: nothing is logged; 1: counts; 2: also times. */
+static int
+stats_level(void)
+{
+	const char *wanted = getenv("GGML_HEXC_STATS");
+
+	return wanted ? atoi(wanted) : 0;
+}
+
+static void
+log_compiling(const Stream *s)
+{
+	CompileStats c = compile_stats();
+
+	GGML_LOG_INFO("%s: kernels compiled %llu, cached %llu, in %.2f s; operators %lld, unforeseen %lld, "
+	              "by graphs %lld, failed %lld; graphs waited %.2f s, for threads %lld\n",
+	              s->d->name, (unsigned long long)c.compiled, (unsigned long long)c.cached, c.compile_s,
+	              (long long)c.operators, (long long)c.unforeseen, (long long)c.by_graphs,
+	              (long long)c.failed, c.wait_s, (long long)c.waits);
+}
+
 static void
 log_stats(const Stream *s)
 {
-	const char *wanted = getenv("GGML_HEXC_STATS");
 	ReplayStats r = { 0 };
 
-	if (!wanted || strcmp(wanted, "1"))
+	if (stats_level() < 1)
 		return;
 	if (s->replays)
 		r = replay_stats(s->replays);
-	GGML_LOG_INFO("%s: graphs %lld, nodes %lld, launches %lld, operators %lld, captured %lld, "
-	              "replayed %lld\n",
+	log_compiling(s);
+	GGML_LOG_INFO("%s: graphs %lld, nodes %lld, launches %lld, captured %lld, replayed %lld\n",
 	              s->d->name, (long long)s->stats.graphs, (long long)s->stats.nodes,
-	              (long long)s->stats.launches, (long long)compiled_count(s->d), (long long)r.captured,
-	              (long long)r.replayed);
+	              (long long)s->stats.launches, (long long)r.captured, (long long)r.replayed);
+	if (s->times)
+		times_log(s->times);
 }
 
 /* s may be half made, or NULL. */
@@ -70,6 +100,7 @@ free_stream(Stream *s)
 {
 	if (s && s->d) {
 		replays_free(s->replays);
+		times_free(s->times);
 		calls_free(s->calls);
 		pthread_mutex_lock(&s->d->lock);
 		hexc_stream_free(s->d->gpu, s->stream);
@@ -97,116 +128,108 @@ stream_synchronize(ggml_backend_t backend)
 		device_log(s->d, "synchronize", why);
 }
 
-/* A graph that is being launched. */
-typedef struct Launching {
-	Stream *s;
-	struct ggml_cgraph *g;
-	bool *done;             /* nodes that need no launch any more */
-	Waiting waiting;
-	char *why;
-	size_t n;
-} Launching;
+/* ---- operators that a graph will need ------------------------------------------------------------------ */
+
+/* A graph whose operators are asked for. */
+typedef struct Ahead {
+	const Device *d;
+	bool foreseen;
+} Ahead;
 
 static bool
-launch_work(Launching *a, const Work *w, int nodes)
+ask_for_work(void *user, const Work *w, int nodes, char *why, size_t n)
 {
-	a->s->stats.nodes += nodes;
-	a->s->stats.launches += w->launches;
-	return calls_run(a->s->calls, w, a->s->stream, a->why, a->n);
+	const Ahead *a = user;
+	OperatorKey k;
+
+	(void)nodes, (void)why, (void)n;
+	for (int i = 0; i < w->launches; i++)
+		if (operator_key(&k, a->d->info.arch, &w->launch[i]))
+			compile_ahead(&k, a->foreseen);
+	return true;
 }
 
-/* Launches node i alone. */
-static bool
-launch_alone(Launching *a, int i)
+/* The first operator that a graph lacks has the others compiled, too. */
+static void
+ask_for_rest(void *user)
 {
-	Work w;
+	Stream *s = user;
+	Ahead a = { s->d, false };
+	struct ggml_cgraph *g = s->graph;
+	char why[WHY_MOST];
 
-	if (describe(&w, a->g->nodes[i], NULL))
-		return launch_work(a, &w, 1);
-	snprintf(a->why, a->n, "no kernel computes it");
+	s->graph = NULL;
+	if (g && compile_threads())
+		walk_graph(g, ask_for_work, &a, why, sizeof why);
+}
+
+static bool
+was_seen(Stream *s, const struct ggml_cgraph *g)
+{
+	uint64_t shape = graph_shape(g);
+
+	for (unsigned i = 0; i < SEEN_MOST; i++)
+		if (s->seen[i] == shape)
+			return true;
+	s->seen[s->seen_next++ % SEEN_MOST] = shape;
 	return false;
 }
 
-static bool
-launch_waiting(Launching *a)
+/* ggml's scheduler calls it with each graph that it plans, before tensors have memory. */
+static void
+#ifdef GGML_HEXC_ALLOC_DEPS
+stream_optimize(ggml_backend_t backend, struct ggml_cgraph *g,
+                struct ggml_backend_graph_optimize_params *params)
+#else
+stream_optimize(ggml_backend_t backend, struct ggml_cgraph *g)
+#endif
 {
-	int i = a->waiting.node;
+	Ahead a = { of(backend)->d, true };
 
-	a->waiting = (Waiting){ -1, -1 };
-	return i < 0 || launch_alone(a, i);
+#ifdef GGML_HEXC_ALLOC_DEPS
+	(void)params;
+#endif
+	if (compile_threads() && !was_seen(of(backend), g))
+		walk_unallocated(g, ask_for_work, &a);
 }
 
-/* Launches node i with the longest tail for which there is a kernel, and with the node that waits for it.
- * Marks what is launched as done. */
-static bool
-launch_node(Launching *a, int i)
-{
-	bool *done = a->done, fused;
-	Chosen c;
-	Work w;
+/* ---- graphs -------------------------------------------------------------------------------------------- */
 
-	fused = fuse(a->g, i, done, &c);
-	if (a->waiting.with == i && !c.tail.also) {
-		c.tail.also = a->g->nodes[a->waiting.node];
-		c.also = a->waiting.node;
-		fused = true;
-	}
-	if (a->waiting.node >= 0 && fuse_disturbs(a->g, a->waiting.node, i, fused ? &c : NULL)) {
-		if (!launch_waiting(a))
+static bool
+launch_work(void *user, const Work *w, int nodes, char *why, size_t n)
+{
+	Stream *s = user;
+	bool ok;
+
+	s->stats.nodes += nodes;
+	s->stats.launches += w->launches;
+	if (s->times)
+		times_begin(s->times);
+	ok = calls_run(s->calls, w, s->stream, why, n);
+	if (s->times)
+		times_end(s->times, w);
+	return ok;
+}
+
+/* Brings the packed weights back that are not only factors of products. */
+static bool
+unpack_weights(const struct ggml_cgraph *g, char *why, size_t n)
+{
+	for (int i = 0; i < g->n_nodes; i++)
+		if (!is_idle(g->nodes[i]) && !weights_for(g->nodes[i])) {
+			snprintf(why, n, "a packed weight cannot be brought back to ggml's layout");
 			return false;
-		fused = fuse(a->g, i, done, &c);
-	}
-	while (fused && !describe(&w, a->g->nodes[i], &c.tail))
-		fused = fuse_less(&c);
-	if (!fused)
-		return launch_alone(a, i);
-	if (c.also == a->waiting.node)
-		a->waiting = (Waiting){ -1, -1 };
-	return launch_work(a, &w, 1 + fuse_mark(&c, done));
+		}
+	return true;
 }
 
-/* Launches node i, or lets it wait for a later one. */
-static bool
-launch_or_wait(Launching *a, int i)
-{
-	int with = a->waiting.node < 0 ? fuse_later(a->g, i, a->done) : -1;
-
-	if (with >= 0) {
-		a->waiting = (Waiting){ i, with };
-		return true;
-	}
-	return launch_node(a, i) && (a->waiting.with != i || launch_waiting(a));
-}
-
-/* Launches all nodes. The sentence in why starts with the operation that failed. */
 static bool
 launch_graph(void *user, struct ggml_cgraph *g, char *why, size_t n)
 {
-	int nodes = ggml_graph_n_nodes(g);
-	char reason[WHY_MOST];
-	Launching a = { user, g, calloc((size_t)nodes + 1, sizeof(bool)), { -1, -1 }, reason, sizeof reason };
-	bool ok = a.done;
+	Stream *s = user;
 
-	if (!ok)
-		snprintf(why, n, "out of memory");
-	for (int i = 0; ok && i < nodes; i++) {
-		ok = is_idle(g->nodes[i]) || weights_for(g->nodes[i]);
-		if (!ok)
-			snprintf(why, n, "a packed weight cannot be brought back to ggml's layout");
-	}
-	for (int i = 0; ok && i < nodes; i++) {
-		if (a.done[i] || is_idle(g->nodes[i]))
-			continue;
-		ok = launch_or_wait(&a, i);
-		if (!ok)
-			snprintf(why, n, "%s: %s", ggml_op_desc(g->nodes[i]), reason);
-	}
-	if (ok && !launch_waiting(&a)) {
-		snprintf(why, n, "%s", reason);
-		ok = false;
-	}
-	free(a.done);
-	return ok;
+	s->graph = g;
+	return unpack_weights(g, why, n) && walk_graph(g, launch_work, s, why, n);
 }
 
 static enum ggml_status
@@ -237,6 +260,7 @@ static const struct ggml_backend_i stream_interface = {
 	.graph_compute = stream_compute,
 	.event_record = event_record,
 	.event_wait = event_wait,
+	.graph_optimize = stream_optimize,
 };
 
 bool
@@ -276,8 +300,10 @@ open_stream(Stream *s, Device *d, char *why, size_t n)
 	pthread_mutex_unlock(&d->lock);
 	if (!ok)
 		return false;
-	s->calls = calls_new(d);
-	if (!graphs || strcmp(graphs, "0"))
+	s->calls = calls_new(d, ask_for_rest, s);
+	if (stats_level() > 1)
+		s->times = times_new(d, s->stream);
+	else if (!graphs || strcmp(graphs, "0"))
 		s->replays = replays_new(d, s->stream);
 	return s->calls;
 }

@@ -108,6 +108,37 @@ log "${CC:-cc}" -O1 -isystem "$source/ggml/include" "$here/weights.c" -o "$dir/w
 (cd "$built/bin" && GGML_HEXC_SIMULATOR=80 GGML_HEXC_STATS=1 GGML_BACKEND_PATH=$library XDG_CACHE_HOME=$dir/cache \
 	"$dir/weights" "${QUICK:+3}" >"$dir/out" 2>&1) || fail "weights: $(grep -v load_backend "$dir/out" | head -n 8)"
 
+# When operators are compiled. cold.c's graph is six operators, which several streams and devices compile once.
+log "${CC:-cc}" -O1 -isystem "$source/ggml/include" "$here/cold.c" -o "$dir/cold" -L"$built/bin" -lggml -lggml-base \
+	-Wl,-rpath,"$built/bin" -lm -pthread
+# cold [NAME=VALUE..] PROGRAM ARGUMENTS..: with an empty cache
+cold() {
+	rm -rf "$dir/empty"
+	(cd "$built/bin" && timeout 120 env GGML_HEXC_STATS=1 GGML_HEXC_SIMULATOR=80 GGML_BACKEND_PATH="$library" \
+		XDG_CACHE_HOME="$dir/empty" "$@" >"$dir/out" 2>&1)
+	rc=$?
+}
+# counted TEXT: the run succeeded, and TEXT is in its counts
+counted() { [ $rc = 0 ] && grep -q "^HEXC0: kernels .*$1" "$dir/out" || fail "cold: $rc: $(tail -n 3 "$dir/out")"; }
+cold "$dir/cold" plan HEXC0
+counted 'operators 6, unforeseen 0, by graphs 0, failed 0; graphs waited 0.00 s, for threads 0$'
+cold GGML_HEXC_THREADS=0 "$dir/cold" plan HEXC0
+counted 'operators 6, unforeseen 6, by graphs 6, failed 0;'
+for threads in 0 2; do
+	cold GGML_HEXC_THREADS=$threads "$dir/cold" run HEXC0 HEXC0
+	counted 'operators 6, unforeseen 6, by graphs [0-6], failed 0;'
+	cold GGML_HEXC_SIMULATOR=80,80 GGML_HEXC_THREADS=$threads "$dir/cold" run HEXC0 HEXC1
+	counted 'operators 6, unforeseen 6, by graphs [0-6], failed 0;'
+	cold GGML_HEXC_SIMULATOR=75 GGML_HEXC_THREADS=$threads "$dir/cold" fail HEXC0
+	counted 'operators 0, .* failed [2-9];'
+	[ "$(grep -c 'graph: FLASH_ATTN_EXT: operator attention: .* shared memory' "$dir/out")" = 2 ] ||
+		fail "a failing compile is not told twice: $(tail -n 3 "$dir/out")"
+done
+for threads in 1 2 8; do
+	cold GGML_HEXC_THREADS=$threads "$dir/cold" exit HEXC0
+	[ $rc = 0 ] || fail "exit with $threads threads: $rc: $(tail -n 3 "$dir/out")"
+done
+
 # A GPU, by the simulated driver, with what is installed. ggml's test program itself aborts if it gets no backend.
 log env MAKEFLAGS= make install B="$B" ${LLVM_CONFIG:+"LLVM_CONFIG=$LLVM_CONFIG"} PREFIX="$dir/usr"
 make_driver "$dir" || exit 1
@@ -132,6 +163,11 @@ for name in cuMemcpyHtoDAsync_v2 cuMemcpyDtoHAsync_v2 cuMemcpyDtoDAsync_v2 cuMem
 	case $rc in 0 | 1 | 134) grep -q "HEXC[0-9]: [a-z]*: $name: " "$dir/out" ;; *) false ;; esac ||
 		fail "$name fails: $rc: $(tail -n 3 "$dir/out")"
 done
+
+# Times of operations, each wave of blocks 7 us.
+gpu FAKE_CUDA_STRETCH=7 GGML_HEXC_STATS=2
+right && grep -q '^HEXC0: 100[.]0 % *[1-9][0-9.]* *[1-9][0-9.]* *[1-9]  ADD+ADD f16$' "$dir/out" ||
+	fail "times: $(grep '%' "$dir/out")"
 told=0
 for n in $(seq 1 2 59); do
 	gpu FAKE_CUDA_FAIL_AT="$n"
