@@ -172,6 +172,7 @@ GGML_OBJ := $(GGML_SRC:%.c=$B/obj/%.o)
 GGML_VERSION = $(shell sed -n 's/^set(GGML_VERSION_M[AI][JN]OR *\([0-9]*\))/\1/p; s/^set(GGML_VERSION_PATCH *\([0-9]*\))/\1/p' $(GGML_DIR)/CMakeLists.txt | paste -sd.)
 GGML_CFLAGS = -isystem $(GGML_DIR)/include -isystem $(GGML_DIR)/src -DGGML_BACKEND_DL -DGGML_BACKEND_SHARED \
 	-DGGML_BACKEND_BUILD -DGGML_SHARED '-DGGML_HEXC_VERSION="$(GGML_VERSION)"' \
+	-DGGML_HEXC_NUMBER=$(shell echo $(GGML_VERSION) | awk -F. '{ print $$1 * 10000 + $$2 * 100 + $$3 }') \
 	$(if $(shell grep -s 'graph_optimize_params' $(GGML_DIR)/src/ggml-backend-impl.h),-DGGML_HEXC_ALLOC_DEPS)
 $(GGML_OBJ): MORE = $(GGML_CFLAGS)
 $(GGML_OBJ): $B/ggml-flags

@@ -57,8 +57,10 @@ typedef struct hexc_gpu_info {
 	uint32_t sms;           /* streaming multiprocessors */
 	uint32_t l2;            /* L2 cache in bytes */
 	uint64_t memory;        /* device memory in bytes */
+	uint32_t shared;        /* bytes of shared memory, at most, that a block may use */
+	uint32_t reserved;      /* 0 */
 } hexc_gpu_info;
-#define HEXC_GPU_INFO_INIT { sizeof(hexc_gpu_info), NULL, NULL, 0, 0, 0, 0, 0 }
+#define HEXC_GPU_INFO_INIT { sizeof(hexc_gpu_info), NULL, NULL, 0, 0, 0, 0, 0, 0, 0 }
 
 /* Returns the device's CUcontext, for the host's own driver calls. */
 HEXC_API void *hexc_gpu_context(const hexc_gpu *g);

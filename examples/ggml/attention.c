@@ -10,6 +10,7 @@ typedef struct Attention {
 	bool wide;
 	bool latent; /* value j is the first elements of key j, and v is not read */
 	float scale, max_bias, softcap;
+	int64_t keys;           /* that a block reads at a time */
 } Attention;
 
 /* Swaps dims 1 and 2: heads, and queries or keys. */
@@ -115,6 +116,38 @@ takes(const Attention *a)
 	       q[0] % k[0] == 0;
 }
 
+/* Shared memory of a block: its queries, two stages of keys and values, and for each query numbers that warps
+ * exchange. */
+static int64_t
+shared_bytes(const Attention *a, int64_t queries, int64_t keys)
+{
+	enum { EXCHANGED = 128, STAGES = 2, ROUNDED = 2 };
+	int64_t d = a->q.size[3], of_key = a->latent ? d : d + a->v.size[3];
+
+	return queries * (d * ROUNDED + (a->wide ? EXCHANGED : 0)) +
+	       STAGES * keys * of_key * (int64_t)ggml_type_size(a->k.type);
+}
+
+/* How many keys a block of `attention` reads at a time, unless told. */
+static int64_t
+usual_keys(const Attention *a)
+{
+	return a->q.size[3] > 128 ? 32 : 64;
+}
+
+/* Sets a->keys to the most with which a kernel for any number of queries has enough shared memory: those of
+ * 64 queries for `attention`, of 16 for `decode`, which reads 16 keys. Returns false if none has. */
+static bool
+choose_keys(Attention *a, const Limits *limits)
+{
+	int64_t queries = a->wide ? 16 : 64;
+
+	a->keys = a->wide ? 16 : usual_keys(a);
+	while (a->keys > 16 && shared_bytes(a, queries, a->keys) > limits->shared)
+		a->keys /= 2;
+	return shared_bytes(a, queries, a->keys) <= limits->shared;
+}
+
 /* The mask's part of the score. */
 static void
 add_mask(Work *w, Launch *l, const Attention *a)
@@ -150,6 +183,8 @@ set_types(Work *w, Launch *l, const Attention *a)
 	set(w, l, "ACT", "%s", a->k.type == GGML_TYPE_BF16 ? "bf16" : "f16");
 	set(w, l, "D", "%d", (int)a->q.size[3]);
 	set(w, l, "DV", "%d", (int)a->v.size[3]);
+	if (!a->wide && a->keys != usual_keys(a))
+		set(w, l, "BN", "%d", (int)a->keys);
 }
 
 bool
@@ -158,7 +193,7 @@ attention(Work *w, const struct ggml_tensor *op)
 	Attention a;
 	Launch *l;
 
-	if (!read_attention(w, &a, op) || !takes(&a))
+	if (!read_attention(w, &a, op) || !takes(&a) || !choose_keys(&a, w->limits))
 		return false;
 	l = work_launch(w, a.wide ? "decode" : "attention");
 	set_types(w, l, &a);

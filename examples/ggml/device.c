@@ -24,6 +24,7 @@ device_open(Device *d, char *why, size_t n)
 	if (!d->gpu && !hexc_gpu_open(&d->gpu, d->number, why, n)) {
 		d->info = (hexc_gpu_info)HEXC_GPU_INFO_INIT;
 		hexc_gpu_describe(d->gpu, &d->info);
+		d->limits = (Limits){ .shared = d->info.shared };
 		snprintf(d->text, sizeof d->text, "%s", d->info.name);
 		if (hexc_cache_open(&d->cache, NULL, NULL, 0))
 			d->cache = NULL;
@@ -131,10 +132,12 @@ device_host_type(ggml_backend_dev_t dev)
 static bool
 device_supports_op(ggml_backend_dev_t dev, const struct ggml_tensor *op)
 {
+	char why[WHY_MOST];
 	Work w;
 
-	(void)dev;
-	return ggml_op_is_empty(op->op) || describe(&w, op, NULL);
+	if (ggml_op_is_empty(op->op))
+		return true;
+	return device_open(of(dev), why, sizeof why) && describe(&w, &of(dev)->limits, op, NULL);
 }
 
 static bool

@@ -227,7 +227,7 @@ binary(Pointwise *e, const struct ggml_tensor *op, const char *expression)
 }
 
 /* Of the gate x and the value b. */
-static const char *const GLU[GGML_GLU_OP_COUNT] = {
+static const char *const GLU[] = {
 	[GGML_GLU_OP_REGLU] = "where(x > 0, x, 0) * b",
 	[GGML_GLU_OP_GEGLU] = "gelu_tanh(x) * b",
 	[GGML_GLU_OP_SWIGLU] = "silu(x) * b",

@@ -1,7 +1,7 @@
 /* ggml_hexc.h - a backend of ggml on hexc, as a shared library that ggml loads.
  *
  * A ggml operation becomes a list of launches of hexc's operators (work.h): `describe` writes the list
- * from the operation's tensors alone and compiles nothing. supports_op asks whether there is a list, and
+ * from the operation's tensors and the device's limits alone and compiles nothing. supports_op asks whether there is a list, and
  * graph_compute runs it, so what is promised is what is run.
  *
  *	registry.c   what ggml finds in the library: the devices
@@ -45,6 +45,7 @@ typedef struct Device {
 	pthread_mutex_t lock;
 	hexc_gpu *gpu;          /* NULL until the first use */
 	hexc_gpu_info info;
+	Limits limits;          /* of info */
 	hexc_cache *cache;      /* of what the driver compiled; may be NULL */
 	uint64_t allocated;     /* bytes in its buffers */
 	uint64_t repacked;      /* how often weights changed their layout or factor; atomic */

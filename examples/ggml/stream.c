@@ -160,7 +160,7 @@ ask_for_rest(void *user)
 
 	s->graph = NULL;
 	if (g && compile_threads())
-		walk_graph(g, ask_for_work, &a, why, sizeof why);
+		walk_graph(g, &s->d->limits, ask_for_work, &a, why, sizeof why);
 }
 
 static bool
@@ -190,7 +190,7 @@ stream_optimize(ggml_backend_t backend, struct ggml_cgraph *g)
 	(void)params;
 #endif
 	if (compile_threads() && !was_seen(of(backend), g))
-		walk_unallocated(g, ask_for_work, &a);
+		walk_unallocated(g, &of(backend)->d->limits, ask_for_work, &a);
 }
 
 /* ---- graphs -------------------------------------------------------------------------------------------- */
@@ -229,7 +229,7 @@ launch_graph(void *user, struct ggml_cgraph *g, char *why, size_t n)
 	Stream *s = user;
 
 	s->graph = g;
-	return unpack_weights(g, why, n) && walk_graph(g, launch_work, s, why, n);
+	return unpack_weights(g, why, n) && walk_graph(g, &s->d->limits, launch_work, s, why, n);
 }
 
 static enum ggml_status

@@ -9,6 +9,7 @@ enum { REASON_MOST = 600 };
 
 typedef struct Walk {
 	struct ggml_cgraph *g;
+	const Limits *limits;
 	VisitWork visit;
 	void *user;
 	bool *done;             /* nodes that need no launch any more */
@@ -29,7 +30,7 @@ visit_alone(Walk *a, int i)
 {
 	Work w;
 
-	if (describe(&w, a->g->nodes[i], NULL))
+	if (describe(&w, a->limits, a->g->nodes[i], NULL))
 		return visit_work(a, &w, 1);
 	snprintf(a->why, a->n, "no kernel computes it");
 	return false;
@@ -44,33 +45,43 @@ visit_waiting(Walk *a)
 	return i < 0 || visit_alone(a, i);
 }
 
-/* Visits node i with the longest tail for which there is a kernel, and with the node that waits for it. Marks
- * what is visited as done. */
+/* Describes node i with the longest tail for which there is a kernel, and with the node that waits for it.
+ * Returns false if there is none: it is to be launched alone. */
+static bool
+describe_fused(const Walk *a, int i, Chosen *c, Work *w)
+{
+	bool fused = fuse(a->g, i, a->done, c);
+
+	if (a->waiting.with == i && !c->tail.also) {
+		c->tail.also = a->g->nodes[a->waiting.node];
+		c->also = a->waiting.node;
+		fused = true;
+	}
+	while (fused && !describe(w, a->limits, a->g->nodes[i], &c->tail))
+		fused = fuse_less(c);
+	return fused;
+}
+
+/* Visits node i, and with it its tail and the node that waits for it, if there is a kernel. Another node that
+ * waits is visited first if this launch, as it is, disturbs it. Marks what is visited as done. */
 static bool
 visit_node(Walk *a, int i)
 {
-	bool *done = a->done, fused;
+	bool fused;
 	Chosen c;
 	Work w;
 
-	fused = fuse(a->g, i, done, &c);
-	if (a->waiting.with == i && !c.tail.also) {
-		c.tail.also = a->g->nodes[a->waiting.node];
-		c.also = a->waiting.node;
-		fused = true;
-	}
+	fused = describe_fused(a, i, &c, &w);
 	if (a->waiting.node >= 0 && fuse_disturbs(a->g, a->waiting.node, i, fused ? &c : NULL)) {
 		if (!visit_waiting(a))
 			return false;
-		fused = fuse(a->g, i, done, &c);
+		fused = describe_fused(a, i, &c, &w);
 	}
-	while (fused && !describe(&w, a->g->nodes[i], &c.tail))
-		fused = fuse_less(&c);
 	if (!fused)
 		return visit_alone(a, i);
 	if (c.also == a->waiting.node)
 		a->waiting = (Waiting){ -1, -1 };
-	return visit_work(a, &w, 1 + fuse_mark(&c, done));
+	return visit_work(a, &w, 1 + fuse_mark(&c, a->done));
 }
 
 /* Visits node i, or lets it wait for a later one. */
@@ -87,12 +98,12 @@ visit_or_wait(Walk *a, int i)
 }
 
 bool
-walk_graph(struct ggml_cgraph *g, VisitWork visit, void *user, char *why, size_t n)
+walk_graph(struct ggml_cgraph *g, const Limits *limits, VisitWork visit, void *user, char *why, size_t n)
 {
 	int nodes = ggml_graph_n_nodes(g);
 	bool *done = calloc((size_t)nodes + 1, sizeof *done), ok = done;
 	char reason[REASON_MOST];
-	Walk a = { g, visit, user, done, { -1, -1 }, reason, sizeof reason };
+	Walk a = { g, limits, visit, user, done, { -1, -1 }, reason, sizeof reason };
 
 	if (!ok)
 		snprintf(why, n, "out of memory");
@@ -163,14 +174,14 @@ place_node(Placed *p, struct ggml_tensor *t)
 }
 
 void
-walk_unallocated(struct ggml_cgraph *g, VisitWork visit, void *user)
+walk_unallocated(struct ggml_cgraph *g, const Limits *limits, VisitWork visit, void *user)
 {
 	Placed p = { .next = (uintptr_t)1 << 56 };
 	char why[REASON_MOST];
 
 	for (int i = 0; i < g->n_nodes; i++)
 		place_node(&p, g->nodes[i]);
-	walk_graph(g, visit, user, why, sizeof why);
+	walk_graph(g, limits, visit, user, why, sizeof why);
 	for (size_t i = 0; i < p.tensors; i++)
 		p.tensor[i]->data = NULL;
 	free(p.tensor);

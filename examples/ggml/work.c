@@ -187,8 +187,9 @@ lacks_elements(const struct ggml_tensor *op)
 }
 
 bool
-describe(Work *w, const struct ggml_tensor *op, const Tail *tail)
+describe(Work *w, const Limits *limits, const struct ggml_tensor *op, const Tail *tail)
 {
+	w->limits = limits;
 	w->op = op;
 	w->tail = tail;
 	w->tail_done = !tail;

@@ -2,10 +2,10 @@
  *
  * A Work is written by a function of ops.def from the operation's tensors: names and settings of hexc's
  * operators, and their arguments. Settings select a kernel, which is compiled once for each combination;
- * arguments do not. Nothing here touches a device, and tensors need no memory yet. */
+ * arguments do not. Nothing here touches a device, whose limits are numbers, and tensors need no memory yet. */
 #ifndef GGML_HEXC_WORK_H
 #define GGML_HEXC_WORK_H
-#include <ggml.h>
+#include "examples/ggml/versions.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -61,7 +61,13 @@ typedef struct Tail {
 	const struct ggml_tensor *also;
 } Tail;
 
+/* What a device has of what kernels may need. */
+typedef struct Limits {
+	int64_t shared;         /* bytes of shared memory, at most, that a block may use */
+} Limits;
+
 typedef struct Work {
+	const Limits *limits;
 	const struct ggml_tensor *op;
 	const Tail *tail;       /* to be computed by the same launches; may be NULL */
 	bool tail_done;         /* they do */
@@ -74,8 +80,8 @@ typedef struct Work {
 } Work;
 
 /* Writes the launches of an operation and of its tail, which may be NULL. Returns false if no kernel of hexc
- * computes it, or not together with this tail. */
-bool describe(Work *w, const struct ggml_tensor *op, const Tail *tail);
+ * computes it on a device of these limits, or not together with this tail. *limits must outlive w. */
+bool describe(Work *w, const Limits *limits, const struct ggml_tensor *op, const Tail *tail);
 
 /* ---- view.c */
 

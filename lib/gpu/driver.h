@@ -135,6 +135,7 @@ typedef struct DriverLaunch {
 	X(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 38)                                                             \
 	X(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)                                                  \
 	X(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76)                                                  \
+	X(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 97)                                         \
 	X(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)                                                \
 	X(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, 4)                                                          \
 	X(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, 6)                                          \

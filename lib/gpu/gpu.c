@@ -50,7 +50,7 @@ attribute(hexc_gpu *g, int which, uint32_t *out)
 static int
 describe(hexc_gpu *g)
 {
-	uint32_t major = 0, minor = 0, sms = 0, l2 = 0;
+	uint32_t major = 0, minor = 0, sms = 0, l2 = 0, shared = 0;
 	int version = 0, code;
 	size_t bytes = 0;
 
@@ -59,6 +59,7 @@ describe(hexc_gpu *g)
 	    (code = attribute(g, DRV_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &minor)) ||
 	    (code = attribute(g, DRV_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &sms)) ||
 	    (code = attribute(g, DRV_CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &l2)) ||
+	    (code = attribute(g, DRV_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &shared)) ||
 	    (code = GPU_CALL(g, cuDeviceTotalMem_v2, &bytes, g->device)) ||
 	    (code = GPU_CALL(g, cuDriverGetVersion, &version)))
 		return code;
@@ -71,6 +72,7 @@ describe(hexc_gpu *g)
 		.sms = sms,
 		.l2 = l2,
 		.memory = bytes,
+		.shared = shared,
 	};
 	g->info.arch = arch_for(g->info.capability);
 	return HEXC_OK;

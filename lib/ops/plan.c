@@ -190,15 +190,24 @@ compile_one(OpJob *j, int i)
 }
 
 /* Compiles from the last line on, which is for the largest sizes and thus determines the packs. Kernels
- * for any address come last. */
+ * for any address come last. Lines that are for sizes of an earlier line follow: they are compiled if that line
+ * was omitted. */
 static bool
 compile_all(OpJob *j)
 {
 	for (int any = 0; any < 2; any++)
-		for (int i = j->nkernel - 1; i >= 0; i--)
-			if (op_takes_any_address(&j->kernel[i]) == (any == 1) && !compile_one(j, i))
+		for (int i = j->nkernel - 1; i >= 0; i--) {
+			const OpKernel *k = &j->kernel[i];
+
+			if (op_takes_any_address(k) == (any == 1) && !op_is_covered(j, k) && !compile_one(j, i))
 				return false;
-	op_leave_out_rest(j);
+		}
+	for (int i = 0; i < j->nkernel; i++) {
+		if (op_is_covered(j, &j->kernel[i]))
+			op_leave_out(j, j->kernel[i].line);
+		else if (!compile_one(j, i))
+			return false;
+	}
 	return true;
 }
 

@@ -196,14 +196,14 @@ op_takes_any_address(const OpKernel *k)
 	return false;
 }
 
-void
-op_leave_out_rest(OpJob *j)
+bool
+op_is_covered(const OpJob *j, const OpKernel *k)
 {
-	for (const OpKernel *k = j->kernel; k < j->kernel + j->nkernel; k++)
-		for (const OpKernel *b = j->kernel; b < k && !op_is_left_out(j, k->line); b++)
-			if (b->line < k->line && b->tuned == k->tuned && !op_is_left_out(j, b->line) &&
-			    holds_always(j, b->line) && op_takes_any_address(b) >= op_takes_any_address(k))
-				op_leave_out(j, k->line);
+	for (const OpKernel *b = j->kernel; b < k; b++)
+		if (b->line < k->line && b->tuned == k->tuned && !op_is_left_out(j, b->line) &&
+		    holds_always(j, b->line) && op_takes_any_address(b) >= op_takes_any_address(k))
+			return true;
+	return false;
 }
 
 bool

@@ -263,6 +263,17 @@ cuDeviceGetName(char *name, int len, int device)
 	return 0;
 }
 
+/* Shared memory of a block, in bytes. */
+static int
+shared_most(int sm)
+{
+#define TARGET(name, number, ptx, llvm, smem, ...)                                                           \
+	if (sm == (number))                                                                                  \
+		return smem;
+#include "hexc/ir/targets.def"
+	return 227 << 10;
+}
+
 int
 cuDeviceGetAttribute(int *value, int attribute, int device)
 {
@@ -275,6 +286,7 @@ cuDeviceGetAttribute(int *value, int attribute, int device)
 	case DRV_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = sm % 10; return 0;
 	case DRV_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = SMS; return 0;
 	case DRV_CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: *value = 1 << 16; return 0;
+	case DRV_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: *value = shared_most(sm); return 0;
 	default: return INVALID_VALUE;
 	}
 }

@@ -41,6 +41,50 @@ load(hexc_gpu *g, hexc_module **m, const char *src)
 	return gm;
 }
 
+/* The simulator's own table has the shared memory of blocks that kernels are compiled for. */
+TEST(shared_memory_of_a_block)
+{
+	static const struct {
+		uint32_t sm, smem;
+	} targets[] = {
+#define TARGET(name, sm, ptx, llvm, smem, ...) { sm, smem },
+#include "hexc/ir/targets.def"
+	};
+
+	for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+		hexc_gpu_info info = HEXC_GPU_INFO_INIT;
+		hexc_gpu *g;
+
+		ck_assert_int_eq(hexc_gpu_open(&g, HEXC_SIMULATOR(targets[i].sm), why, sizeof why), HEXC_OK);
+		hexc_gpu_describe(g, &info);
+		ck_assert_uint_eq(info.shared, targets[i].smem);
+		hexc_gpu_close(g);
+	}
+}
+
+/* PTX for sm_80 runs on 8.6, but not if its blocks need more shared memory than those of 8.6 have. */
+TEST(too_much_shared_memory)
+{
+	static const char src[] = "kernel k(A: f32[N, 64], B: out f32[N, 64])\n"
+				  "{ grid(1); let a: shared = A[0 :+ 512, :]; B[0 :+ 512, :] = a + 1; }\n";
+	hexc_gpu_module *gm;
+	hexc_arg arg[3];
+	hexc_module *m;
+	hexc_gpu *g;
+	void *p;
+
+	ck_assert_int_eq(hexc_gpu_open(&g, HEXC_SIMULATOR(86), why, sizeof why), HEXC_OK);
+	gm = load(g, &m, src);
+	ck_assert_int_eq(hexc_gpu_alloc(g, 512 * 64 * 4, &p), HEXC_OK);
+	memset(arg, 0, sizeof arg);
+	arg[0].ptr = arg[1].ptr = p;
+	arg[2].i = 512;
+	ck_assert_int_eq(hexc_gpu_launch(gm, 0, arg), HEXC_E_DEVICE);
+	ck_assert_ptr_nonnull(strstr(hexc_gpu_why(g), "cuFuncSetAttribute"));
+	hexc_gpu_close(g);
+	hexc_module_free(m);
+}
+
 TEST(devices)
 {
 	hexc_gpu_info info = HEXC_GPU_INFO_INIT;

@@ -310,6 +310,24 @@ TEST_SAMPLED(attention_options, COUNT_OF(by_option), 2)
 	}
 }
 
+/* Kernels of larger tiles do not compile where blocks have little shared memory, and smaller ones take their
+ * sizes. */
+static const struct {
+	Shape s;
+	const char *name;
+} with_less[] = {
+	{ S(1, 70, 40, 1, 1, 192, "f16", "f16", CAUSAL, 2), "attention" },
+	{ S(1, 40, 50, 1, 1, 336, "f16", "f16", CAUSAL, 1), "decode" },
+};
+
+TEST_EACH(with_less_memory, COUNT_OF(with_less))
+{
+	Attend a;
+
+	make(&a, &with_less[_i].s, 90 + (uint64_t)_i, 1, with_less[_i].s.n);
+	ck_assert_uint_eq(run(&a, "sm_75", with_less[_i].name, NULL), with_less[_i].s.line);
+}
+
 /* Sequences one behind the other, some without queries, some without keys; the longest has M and N. */
 static const struct {
 	Shape s;

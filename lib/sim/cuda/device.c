@@ -109,6 +109,23 @@ error_string(int result, const char **text)
 	return *text ? 0 : CUDA_INVALID_VALUE;
 }
 
+/* Shared memory of a block in bytes: CUDA C++ Programming Guide, "Technical Specifications per Compute
+ * Capability". */
+static int
+shared_most(int capability)
+{
+	switch (capability) {
+	case 75: return 64 << 10;
+	case 80:
+	case 87: return 163 << 10;
+	case 86:
+	case 89:
+	case 120:
+	case 121: return 99 << 10;
+	default: return SHARED_MAX;
+	}
+}
+
 static int
 device_attribute(int *value, int attribute, int device)
 {
@@ -117,6 +134,7 @@ device_attribute(int *value, int attribute, int device)
 	case DRV_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = device % 10; return 0;
 	case DRV_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = SMS; return 0;
 	case DRV_CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: *value = 1 << 16; return 0;
+	case DRV_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: *value = shared_most(device); return 0;
 	default: return CUDA_INVALID_VALUE;
 	}
 }
@@ -407,9 +425,12 @@ module_function(void **function, void *module, const char *name)
 static int
 function_attribute(void *function, int attribute, int value)
 {
-	if (attribute != DRV_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value > SHARED_MAX)
+	Function *f = function;
+
+	if (attribute != DRV_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ||
+	    value > shared_most(f->of->of->capability))
 		return CUDA_INVALID_VALUE;
-	((Function *)function)->shared = value;
+	f->shared = value;
 	return 0;
 }
 

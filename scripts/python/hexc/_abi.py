@@ -59,7 +59,7 @@ hexc_cubin { const char *arch; const void *data; size_t bytes; }
 hexc_arg { void *ptr; double *bound; uint64_t bytes; int64_t i; double f; uint64_t reserved[3]; }
 hexc_dtype { const char *name; uint32_t bits; uint32_t kind; uint32_t npy; }
 hexc_gpu_info { size_t size; const char *name; const char *arch; uint32_t capability; uint32_t driver; uint32_t sms;
-	uint32_t l2; uint64_t memory; }
+	uint32_t l2; uint64_t memory; uint32_t shared; uint32_t reserved; }
 hexc_bundle_info { size_t size; const char *compiler; uint32_t nmodule; uint32_t nkernel; uint64_t bytes;
 	const char *families; }
 hexc_bundle_entry { size_t size; const char *name; const char *arch; const char *file; uint64_t source;

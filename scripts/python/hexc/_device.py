@@ -56,7 +56,7 @@ class Device:
     """A GPU, or the simulator as a device; :func:`device` and :func:`simulator` return it.
 
     ``name``; ``arch`` to compile for, "" if it supports none; ``capability``, 90 for 9.0; ``sms``,
-    its multiprocessors; ``l2`` and ``memory`` in bytes. Any number of threads may use it; calls into
+    its multiprocessors; ``l2``, ``memory`` and ``shared``, of a block, in bytes. Any number of threads may use it; calls into
     the library are serialized.
     """
 
@@ -81,6 +81,7 @@ class Device:
         self.sms: int = info.sms
         self.l2: int = info.l2
         self.memory: int = info.memory
+        self.shared: int = info.shared
 
     def __repr__(self) -> str:
         return f"<hexc.Device {self.name}>"
