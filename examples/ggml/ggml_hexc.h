@@ -1,8 +1,8 @@
 /* ggml_hexc.h - a backend of ggml on hexc, as a shared library that ggml loads.
  *
- * A ggml operation becomes a list of launches of hexc's operators (work.h): `describe` writes the list
- * from the operation's tensors and the device's limits alone and compiles nothing. supports_op asks whether there is a list, and
- * graph_compute runs it, so what is promised is what is run.
+ * A ggml operation becomes a list of launches of hexc's operators (work.h): `describe` writes the list from
+ * the operation's tensors and the device's limits alone and compiles nothing. supports_op asks whether there
+ * is a list, and graph_compute runs it, so what is promised is what is run.
  *
  *	registry.c   what ggml finds in the library: the devices
  *	device.c     a device: its properties, which operations it computes

@@ -11,7 +11,8 @@ typedef bool (*VisitWork)(void *user, const Work *w, int nodes, char *why, size_
 
 /* Visits all launches of a graph in their order. Returns false if a visit does, or no kernel computes a node;
  * the sentence in why[0..n) then starts with the operation. */
-bool walk_graph(struct ggml_cgraph *g, const Limits *limits, VisitWork visit, void *user, char *why, size_t n);
+bool walk_graph(struct ggml_cgraph *g, const Limits *limits, VisitWork visit, void *user, char *why,
+                size_t n);
 /* The same before the graph's tensors have memory: the launches it will be if no tensor takes the place of
  * one that is still read there. Stops at nodes that no kernel computes. */
 void walk_unallocated(struct ggml_cgraph *g, const Limits *limits, VisitWork visit, void *user);

@@ -190,8 +190,8 @@ compile_one(OpJob *j, int i)
 }
 
 /* Compiles from the last line on, which is for the largest sizes and thus determines the packs. Kernels
- * for any address come last. Lines that are for sizes of an earlier line follow: they are compiled if that line
- * was omitted. */
+ * for any address come last. Lines that are for sizes of an earlier line follow: they are compiled if that
+ * line was omitted. */
 static bool
 compile_all(OpJob *j)
 {
@@ -199,7 +199,8 @@ compile_all(OpJob *j)
 		for (int i = j->nkernel - 1; i >= 0; i--) {
 			const OpKernel *k = &j->kernel[i];
 
-			if (op_takes_any_address(k) == (any == 1) && !op_is_covered(j, k) && !compile_one(j, i))
+			if (op_takes_any_address(k) == (any == 1) && !op_is_covered(j, k) &&
+			    !compile_one(j, i))
 				return false;
 		}
 	for (int i = 0; i < j->nkernel; i++) {

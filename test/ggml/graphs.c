@@ -136,8 +136,8 @@ two_turned_rows(Context *c, Tensor *a, Tensor *b)
 	return ggml_concat(c, ggml_reshape_2d(c, turned[0], M, TOKENS), cache, 0);
 }
 
-/* Before keys, values go to a cache as rows of one number each, which a product's launch does not store: it writes
- * the product, in the place of that of the queries, which wait for the keys to be turned. */
+/* Before keys, values go to a cache as rows of one number each, which a product's launch does not store: it
+ * writes the product, in the place of that of the queries, which wait for the keys to be turned. */
 static Tensor *
 turned_and_values(Context *c, Tensor *a, Tensor *b)
 {
