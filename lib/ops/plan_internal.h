@@ -64,8 +64,8 @@ void op_leave_out(OpJob *j, uint32_t line);
 bool op_is_left_out(const OpJob *j, uint32_t line);
 /* Is ALIGN = 1, so that tensors need only the alignment of their elements? */
 bool op_takes_any_address(const OpKernel *k);
-/* Does the kernel's line follow a retained line of its family that matches all sizes (`when 1`) and accepts as
- * many addresses? Then it is never selected. */
+/* Does the kernel's line follow a retained line of its family that matches all sizes (`when 1`) and accepts
+ * as many addresses? Then it is never selected. */
 bool op_is_covered(const OpJob *j, const OpKernel *k);
 /* Returns the table with omitted lines commented out, so that line numbers do not change. */
 const char *op_kept_table(OpJob *j);

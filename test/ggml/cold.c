@@ -5,8 +5,7 @@
  *	exit NAMES..    it is planned, and the process ends
  *	fail NAMES..    it is planned, and computed twice; both must fail
  *
- * NAMES are devices. The graph of `fail` is attention of heads that only GPUs with more shared memory than
- * those of compute capability 7.5 can compute. */
+ * NAMES are devices. */
 #include <ggml.h>
 #include <ggml-alloc.h>
 #include <ggml-backend.h>
@@ -18,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { N = 64, M = 4, HEAD = 256, THREADS_MOST = 8 };
+enum { N = 64, M = 4, THREADS_MOST = 8 };
 
 typedef struct ggml_tensor Tensor;
 typedef struct ggml_context Context;
@@ -38,20 +37,7 @@ layer(Context *c, Tensor *x)
 	return ggml_sum_rows(c, y);
 }
 
-static Tensor *
-wide_attention(Context *c)
-{
-	Tensor *q = ggml_new_tensor_4d(c, GGML_TYPE_F32, HEAD, M, 1, 1);
-	Tensor *k = ggml_new_tensor_4d(c, GGML_TYPE_F16, HEAD, 32, 1, 1);
-	Tensor *v = ggml_new_tensor_4d(c, GGML_TYPE_F16, HEAD, 32, 1, 1);
-
-	ggml_set_input(q);
-	ggml_set_input(k);
-	ggml_set_input(v);
-	return ggml_flash_attn_ext(c, q, k, v, NULL, 1, 0, 0);
-}
-
-/* A graph; x is NULL if it is attention. */
+/* A graph. */
 typedef struct Made {
 	Context *c;
 	struct ggml_cgraph *g;
@@ -59,18 +45,14 @@ typedef struct Made {
 } Made;
 
 static Made
-make(bool fails)
+make(void)
 {
 	struct ggml_init_params params = { 1 << 20, NULL, true };
 	Made m = { ggml_init(params), NULL, NULL, NULL };
 
-	if (fails) {
-		m.y = wide_attention(m.c);
-	} else {
-		m.x = ggml_new_tensor_2d(m.c, GGML_TYPE_F32, N, M);
-		ggml_set_input(m.x);
-		m.y = layer(m.c, m.x);
-	}
+	m.x = ggml_new_tensor_2d(m.c, GGML_TYPE_F32, N, M);
+	ggml_set_input(m.x);
+	m.y = layer(m.c, m.x);
 	ggml_set_output(m.y);
 	m.g = ggml_new_graph(m.c);
 	ggml_build_forward_expand(m.g, m.y);
@@ -150,8 +132,7 @@ plan_and_run(const char *device, Made *m, int runs)
 		if (!ggml_backend_sched_alloc_graph(sched, m->g))
 			return -1;
 		fill_inputs(m->g);
-		failed += ggml_backend_sched_graph_compute(sched, m->g) != GGML_STATUS_SUCCESS ||
-		          (m->x && check(m));
+		failed += ggml_backend_sched_graph_compute(sched, m->g) != GGML_STATUS_SUCCESS || check(m);
 	}
 	ggml_backend_sched_free(sched);
 	ggml_backend_free(backend[0]);
@@ -162,7 +143,7 @@ plan_and_run(const char *device, Made *m, int runs)
 static void *
 run(void *device)
 {
-	Made m = make(false);
+	Made m = make();
 	ggml_backend_t backend = ggml_backend_init_by_name(device, NULL);
 	ggml_backend_buffer_t buffer = ggml_backend_alloc_ctx_tensors(m.c, backend);
 	bool ok;
@@ -207,7 +188,7 @@ main(int argc, char **argv)
 		return run_all(argc - 2, argv + 2);
 	if (!strcmp(argv[1], "exit"))
 		runs = 0;
-	m = make(fails);
+	m = make();
 	failed = plan_and_run(argv[2], &m, runs);
 	ggml_free(m.c);
 	return failed != (fails ? runs : 0);
