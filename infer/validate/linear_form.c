@@ -303,6 +303,22 @@ implies_sum(const Known *h, const LinearForm *x)
 	return false;
 }
 
+/* Divides x, of integers, by the largest common factor of its terms: c + g y >= 0 is floor(c / g) + y >= 0. */
+static LinearForm
+reduced(LinearForm x)
+{
+	int64_t g = 0;
+
+	for (int i = 0; i < x.n; i++)
+		g = gcd64(g, x.k[i] < 0 ? -x.k[i] : x.k[i]);
+	if (!x.ok || g < 2)
+		return x;
+	for (int i = 0; i < x.n; i++)
+		x.k[i] /= g;
+	x.c = floor_div(x.c, g);
+	return x;
+}
+
 bool
 known_implies(const Known *h, const LinearForm *x)
 {
@@ -314,5 +330,6 @@ known_implies(const Known *h, const LinearForm *x)
 	if (by == 1)
 		return false;
 	whole = affine_add(undivided(h->k, x, by, true), affine_const(by - 1), 1); /* x is an integer */
+	whole = reduced(whole);
 	return whole.ok && implies_sum(h, &whole);
 }
