@@ -34,7 +34,7 @@ start(Work *w, const struct ggml_tensor *op)
 	return l;
 }
 
-/* y[t, n] = scale * sum_h x[t, h, n] w[t, h]; gated: sigmoid(w[t, h, n]) for w[t, h]. */
+/* y[t, n] = sum_h x[t, h, n] w[t, h]; gated: scale * sum_h x[t, h, n] sigmoid(w[t, h, n]). */
 bool
 join_streams(Work *w, const struct ggml_tensor *op)
 {
@@ -51,7 +51,7 @@ join_streams(Work *w, const struct ggml_tensor *op)
 		            : text(w, "%s + x[0, m, %d, n] * w[0, 0, m, %d]", sum, h, h);
 	set(w, l, "value", "(%s) * scale", sum);
 	declare(w, l, "scale: f32");
-	arg_float(w, l, "scale", (double)param(op, 0));
+	arg_float(w, l, "scale", gated ? (double)param(op, 0) : 1); /* older versions of ggml set none */
 	return true;
 }
 

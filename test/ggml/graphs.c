@@ -6,6 +6,7 @@
 #include <ggml-alloc.h>
 #include <ggml-backend.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,7 +241,7 @@ mamba_1_heads(Context *c, Tensor *a, Tensor *b)
 static const struct {
 	const char *name;
 	Tensor *(*make)(Context *, Tensor *, Tensor *);
-	bool reuses; /* results have the memory of earlier ones that are not read any more */
+	bool compact; /* results have the memory of earlier ones that are not read any more */
 } graph[] = {
 	{ "concat", concat_of }, { "outer product", outer_of }, { "copy", copied }, { "acc", summed },
 	{ "repeat", repeated }, { "two readers", two_readers }, { "gated", gated }, { "rows", rows },
@@ -278,15 +279,20 @@ make(Made *m, ggml_backend_t backend, int which)
 	m->g = ggml_new_graph(m->c);
 	ggml_set_output(m->y);
 	ggml_build_forward_expand(m->g, m->y);
-	m->buffer = NULL;
-	m->memory = NULL;
-	if (!graph[which].reuses) {
+	if (graph[which].compact) {
+		m->memory = ggml_gallocr_new(ggml_backend_get_default_buffer_type(backend));
+		ggml_gallocr_alloc_graph(m->memory, m->g);
+	} else {
 		m->buffer = ggml_backend_alloc_ctx_tensors(m->c, backend);
-		return;
 	}
-	m->memory = ggml_gallocr_new(ggml_backend_get_default_buffer_type(backend));
-	if (!ggml_gallocr_alloc_graph(m->memory, m->g))
-		puts("a graph has no memory");
+}
+
+static void
+discard(Made *m)
+{
+	ggml_gallocr_free(m->memory);
+	ggml_backend_buffer_free(m->buffer);
+	ggml_free(m->c);
 }
 
 static void
@@ -357,12 +363,8 @@ main(int argc, char **argv)
 				bad |= compare(graph[i].name, ggml_nelements(here[i].y), have, want);
 			}
 	for (int i = 0; i < GRAPHS; i++) {
-		ggml_backend_buffer_free(here[i].buffer);
-		ggml_backend_buffer_free(there[i].buffer);
-		ggml_gallocr_free(here[i].memory);
-		ggml_gallocr_free(there[i].memory);
-		ggml_free(here[i].c);
-		ggml_free(there[i].c);
+		discard(&here[i]);
+		discard(&there[i]);
 	}
 	ggml_backend_free(hexc);
 	ggml_backend_free(cpu);

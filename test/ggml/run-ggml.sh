@@ -54,6 +54,14 @@ compare() {
 }
 compare 80
 compare 90
+compare 75
+
+# An operation for which the device has too little shared memory is not promised.
+promised() {
+	GGML_HEXC_SIMULATOR=$1 GGML_BACKEND_PATH=$(pwd)/$B/libggml-hexc.so "$built/bin/test-backend-ops" support -b HEXC0 \
+		--output csv -o FLASH_ATTN_EXT 2>"$dir/out" | grep -c 'hsk=512,hsv=512.*"yes"'
+}
+[ "$(promised 75)" = 0 ] && [ "$(promised 80)" -gt 0 ] || fail "wide heads: $(promised 75), $(promised 80) promised"
 
 # Graphs of several operations that are fewer launches.
 while read -r op nodes launches params; do
