@@ -1,6 +1,7 @@
 /* attention.c - FLASH_ATTN_EXT. ggml's Q[d, m, h, b] is hexc's Q[b, m, h, d]: queries and heads change
  * places. The mask is added to the scores, which ALiBi's slopes multiply. hexc's `decode` computes wide
- * heads: its blocks read keys once for all heads that share them. */
+ * heads, and few queries of many keys: its blocks read keys once for all heads that share them, and several
+ * blocks share the keys. */
 #include "examples/ggml/work.h"
 #include <string.h>
 
@@ -8,6 +9,7 @@ typedef struct Attention {
 	View q, k, v, o, mask;
 	bool masked, sinks;
 	bool wide;
+	bool few;    /* queries of many keys */
 	bool latent; /* value j is the first elements of key j, and v is not read */
 	float scale, max_bias, softcap;
 	int64_t keys;           /* that a block reads at a time */
@@ -25,7 +27,7 @@ swap_heads(View *v)
 	v->stride[2] = stride;
 }
 
-enum { WIDTH_MOST = 256, WIDE_MOST = 576, LATENT_MOST = 512 };
+enum { WIDTH_MOST = 256, WIDE_MOST = 576, LATENT_MOST = 512, FEW_QUERIES = 8, FEW_ROWS = 64, MANY_KEYS = 512 };
 
 /* Widths of keys and values. */
 static bool
@@ -96,6 +98,8 @@ read_attention(Work *w, Attention *a, const struct ggml_tensor *op)
 	swap_heads(&a->q);
 	swap_heads(&a->k);
 	swap_heads(&a->v);
+	a->few = !a->wide && a->k.size[1] >= MANY_KEYS && a->q.size[1] <= FEW_QUERIES &&
+	         a->q.size[1] * a->q.size[2] <= FEW_ROWS * a->k.size[2];
 	return true;
 }
 
@@ -124,7 +128,7 @@ shared_bytes(const Attention *a, int64_t queries, int64_t keys)
 	enum { EXCHANGED = 128, STAGES = 2, ROUNDED = 2 };
 	int64_t d = a->q.size[3], of_key = a->latent ? d : d + a->v.size[3];
 
-	return queries * (d * ROUNDED + (a->wide ? EXCHANGED : 0)) +
+	return queries * (d * ROUNDED + (a->wide || a->few ? EXCHANGED : 0)) +
 	       STAGES * keys * of_key * (int64_t)ggml_type_size(a->k.type);
 }
 
@@ -183,7 +187,9 @@ set_types(Work *w, Launch *l, const Attention *a)
 	set(w, l, "ACT", "%s", a->k.type == GGML_TYPE_BF16 ? "bf16" : "f16");
 	set(w, l, "D", "%d", (int)a->q.size[3]);
 	set(w, l, "DV", "%d", (int)a->v.size[3]);
-	if (!a->wide && a->keys != usual_keys(a))
+	if (a->few)
+		set(w, l, "STAGES", "2");
+	if (a->few || (!a->wide && a->keys != usual_keys(a)))
 		set(w, l, "BN", "%d", (int)a->keys);
 }
 
@@ -195,7 +201,7 @@ attention(Work *w, const struct ggml_tensor *op)
 
 	if (!read_attention(w, &a, op) || !takes(&a) || !choose_keys(&a, w->limits))
 		return false;
-	l = work_launch(w, a.wide ? "decode" : "attention");
+	l = work_launch(w, a.wide || a.few ? "decode" : "attention");
 	set_types(w, l, &a);
 	if (a.masked)
 		add_mask(w, l, &a);
