@@ -316,7 +316,10 @@ static const struct {
 	Shape s;
 	const char *name;
 } with_less[] = {
+	{ S(1, 9, 40, 1, 1, 192, "f16", "f16", CAUSAL, 0), "attention" },
+	{ S(1, 20, 40, 1, 1, 192, "f16", "f16", CAUSAL, 1), "attention" },
 	{ S(1, 70, 40, 1, 1, 192, "f16", "f16", CAUSAL, 2), "attention" },
+	{ S(1, 9, 50, 1, 1, 336, "f16", "f16", CAUSAL, 0), "decode" },
 	{ S(1, 40, 50, 1, 1, 336, "f16", "f16", CAUSAL, 1), "decode" },
 };
 
