@@ -27,7 +27,8 @@ swap_heads(View *v)
 	v->stride[2] = stride;
 }
 
-enum { WIDTH_MOST = 256, WIDE_MOST = 576, LATENT_MOST = 512, FEW_QUERIES = 8, FEW_ROWS = 64, MANY_KEYS = 512 };
+enum { WIDTH_MOST = 256, WIDE_MOST = 576, LATENT_MOST = 512, FEW_QUERIES = 8, FEW_ROWS = 64,
+       MANY_KEYS = 512 };
 
 /* Widths of keys and values. */
 static bool

@@ -303,7 +303,7 @@ implies_sum(const Known *h, const LinearForm *x)
 	return false;
 }
 
-/* Divides x, of integers, by the largest common factor of its terms: c + g y >= 0 is floor(c / g) + y >= 0. */
+/* Divides x by the largest common factor of its terms: c + g y >= 0 is floor(c / g) + y >= 0. */
 static LinearForm
 reduced(LinearForm x)
 {
