@@ -359,6 +359,7 @@ OPS: dict[str, Op] = {
                   (_multiplied(2, 4, 1, 2, 40, 135, 77), _multiplied(1, 1, 1, 1, 512, 4095, 4095)))),
     "matmul_packed": Op({}, {}, {},
                         ((_multiplied(2, 4, 1, 2, 7, 144, 320), _multiplied(1, 1, 1, 1, 1, 4096, 4096)),
+                         (_multiplied(1, 1, 1, 1, 2, 8256, 64), _multiplied(1, 1, 1, 1, 1, 14336, 4096)),
                          (_multiplied(2, 4, 1, 2, 9, 144, 256), _multiplied(1, 1, 1, 1, 16, 4096, 4096)),
                          (_multiplied(2, 4, 1, 2, 40, 144, 64), _multiplied(1, 1, 1, 1, 256, 4096, 4096)),
                          (_multiplied(1, 2, 1, 1, 264, 1040, 64), _multiplied(1, 1, 1, 1, 2048, 4096, 4096)),
