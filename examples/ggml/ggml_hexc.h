@@ -114,8 +114,8 @@ bool weights_read(ggml_backend_buffer_t buffer, const struct ggml_tensor *t, voi
 bool is_weight(const struct ggml_tensor *t);
 /* Empties the lists. */
 void weights_forget(Buffer *b);
-/* Brings packed weights that the operation reads in another way than a product does into ggml's layout, for
- * good. Returns false if that failed. */
+/* Brings packed weights that the operation writes, or reads in another way than a product does, into ggml's
+ * layout, for good. Returns false if that failed. */
 bool weights_for(const struct ggml_tensor *op);
 
 /* ---- stream.c */

@@ -297,17 +297,22 @@ reads_packed(const struct ggml_tensor *op, int i)
 	return i == 0 && !op->src[0]->view_src && (op->op == GGML_OP_MUL_MAT || op->op == GGML_OP_MUL_MAT_ID);
 }
 
+/* Brings what t is a part of back to ggml's layout. */
+static bool
+unpack_tensor(const struct ggml_tensor *t)
+{
+	const struct ggml_tensor *root = t->view_src ? t->view_src : t;
+	const Packed *p = packed_of(root);
+
+	return !p || unpack_locked(buffer_of(root)->context, p);
+}
+
 bool
 weights_for(const struct ggml_tensor *op)
 {
-	bool ok = true;
+	bool ok = unpack_tensor(op); /* it may be stored there */
 
-	for (int i = 0; ok && i < GGML_MAX_SRC; i++) {
-		const struct ggml_tensor *t = op->src[i], *root = t && t->view_src ? t->view_src : t;
-		const Packed *p = !t || reads_packed(op, i) ? NULL : packed_of(root);
-
-		if (p)
-			ok = unpack_locked(buffer_of(root)->context, p);
-	}
+	for (int i = 0; ok && i < GGML_MAX_SRC; i++)
+		ok = !op->src[i] || reads_packed(op, i) || unpack_tensor(op->src[i]);
 	return ok;
 }
