@@ -133,21 +133,14 @@ shared_bytes(const Attention *a, int64_t queries, int64_t keys)
 	       STAGES * keys * of_key * (int64_t)ggml_type_size(a->k.type);
 }
 
-/* How many keys a block of `attention` reads at a time, unless told. */
-static int64_t
-usual_keys(const Attention *a)
-{
-	return a->q.size[3] > 128 ? 32 : 64;
-}
-
-/* Sets a->keys to the most with which a kernel for any number of queries has enough shared memory: those of
- * 64 queries for `attention`, of 16 for `decode`, which reads 16 keys. Returns false if none has. */
+/* Sets a->keys to the most with which the kernels have enough shared memory: those of up to 64 queries, or of
+ * 16 with wide heads, which read 16 keys. Returns false if none has. */
 static bool
 choose_keys(Attention *a, const Limits *limits)
 {
 	int64_t queries = a->wide ? 16 : 64;
 
-	a->keys = a->wide ? 16 : usual_keys(a);
+	a->keys = a->wide ? 16 : a->q.size[3] > 128 ? 32 : 64;
 	while (a->keys > 16 && shared_bytes(a, queries, a->keys) > limits->shared)
 		a->keys /= 2;
 	return shared_bytes(a, queries, a->keys) <= limits->shared;
@@ -190,7 +183,7 @@ set_types(Work *w, Launch *l, const Attention *a)
 	set(w, l, "DV", "%d", (int)a->v.size[3]);
 	if (a->few)
 		set(w, l, "STAGES", "2");
-	if (a->few || (!a->wide && a->keys != usual_keys(a)))
+	if (!a->wide)
 		set(w, l, "BN", "%d", (int)a->keys);
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 256, PIECE = 1 << 16 };
+enum { ALIGNMENT = 256 };
 
 static Buffer *
 of(ggml_backend_buffer_t buffer)
@@ -97,15 +97,18 @@ buffer_set(ggml_backend_buffer_t buffer, struct ggml_tensor *t, const void *data
 static void
 buffer_memset(ggml_backend_buffer_t buffer, struct ggml_tensor *t, uint8_t value, size_t offset, size_t size)
 {
-	char piece[PIECE];
+	void *bytes;
 
 	if (!is_weight(t)) {
 		fill_bytes(of(buffer), (char *)t->data + offset, value, size);
 		return;
 	}
-	memset(piece, value, size < PIECE ? size : PIECE);
-	for (size_t i = 0; i < size; i += PIECE)
-		buffer_set(buffer, t, piece, offset + i, size - i < PIECE ? size - i : PIECE);
+	bytes = malloc(size);
+	if (bytes)
+		buffer_set(buffer, t, memset(bytes, value, size), offset, size);
+	else
+		device_log(of(buffer)->d, "fill", "out of memory");
+	free(bytes);
 }
 
 static void

@@ -116,7 +116,7 @@ bool is_weight(const struct ggml_tensor *t);
 void weights_forget(Buffer *b);
 /* Brings packed weights that the operation writes, or reads in another way than a product does, into ggml's
  * layout, for good. Returns false if that failed. */
-bool weights_for(const struct ggml_tensor *op);
+bool weights_unpack_for(const struct ggml_tensor *op);
 
 /* ---- stream.c */
 

@@ -71,7 +71,6 @@ set_multiples(Work *w, Launch *l, int64_t n, int64_t k)
 
 	set(w, l, "KMULT", "%d", power_in(k, 256));
 	set(w, l, "NMULT", "%d", power_in(n, 32));
-
 	for (int i = 0; i < l->args; i++)
 		if (is_stride(&l->arg[i]))
 			mult = power_in(l->arg[i].integer, mult);
@@ -158,6 +157,7 @@ start_packed(Work *w, const View *a, const Weight *b, const View *c)
 	if (m->plane[HEXC_PLANE_TABLE].dtype)
 		set(w, l, "numbers", "%d", (int)m->plane[HEXC_PLANE_TABLE].cols);
 	set_planes(w, l, b->packed, 0);
+	w->packed++;
 	return l;
 }
 

@@ -308,7 +308,7 @@ unpack_tensor(const struct ggml_tensor *t)
 }
 
 bool
-weights_for(const struct ggml_tensor *op)
+weights_unpack_for(const struct ggml_tensor *op)
 {
 	bool ok = unpack_tensor(op); /* it may be stored there */
 

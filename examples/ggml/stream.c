@@ -14,6 +14,7 @@
  * that were not replayed. */
 typedef struct Stats {
 	int64_t graphs, nodes, launches;
+	int64_t packed;         /* launches that read packed weights */
 } Stats;
 
 enum { SEEN_MOST = 64 };
@@ -87,9 +88,11 @@ log_stats(const Stream *s)
 	if (s->replays)
 		r = replay_stats(s->replays);
 	log_compiling(s);
-	GGML_LOG_INFO("%s: graphs %lld, nodes %lld, launches %lld, captured %lld, replayed %lld\n",
+	GGML_LOG_INFO("%s: graphs %lld, nodes %lld, launches %lld, packed %lld, captured %lld, "
+	              "replayed %lld\n",
 	              s->d->name, (long long)s->stats.graphs, (long long)s->stats.nodes,
-	              (long long)s->stats.launches, (long long)r.captured, (long long)r.replayed);
+	              (long long)s->stats.launches, (long long)s->stats.packed, (long long)r.captured,
+	              (long long)r.replayed);
 	if (s->times)
 		times_log(s->times);
 }
@@ -203,6 +206,7 @@ launch_work(void *user, const Work *w, int nodes, char *why, size_t n)
 
 	s->stats.nodes += nodes;
 	s->stats.launches += w->launches;
+	s->stats.packed += w->packed;
 	if (s->times)
 		times_begin(s->times);
 	ok = calls_run(s->calls, w, s->stream, why, n);
@@ -216,7 +220,7 @@ static bool
 unpack_weights(const struct ggml_cgraph *g, char *why, size_t n)
 {
 	for (int i = 0; i < g->n_nodes; i++)
-		if (!is_idle(g->nodes[i]) && !weights_for(g->nodes[i])) {
+		if (!is_idle(g->nodes[i]) && !weights_unpack_for(g->nodes[i])) {
 			snprintf(why, n, "a packed weight cannot be brought back to ggml's layout");
 			return false;
 		}

@@ -194,6 +194,7 @@ describe(Work *w, const Limits *limits, const struct ggml_tensor *op, const Tail
 	w->tail = tail;
 	w->tail_done = !tail;
 	w->launches = 0;
+	w->packed = 0;
 	w->scratch = 0;
 	w->failed = false;
 	w->used = 0;

@@ -75,6 +75,7 @@ typedef struct Work {
 	Launch launch[LAUNCHES_MOST];
 	int launches;
 	int64_t scratch;        /* bytes of device memory for values between launches */
+	int packed;             /* launches that read packed weights */
 	bool failed;            /* a list was full */
 	char text[TEXT_MOST];   /* the settings' values and the arguments' names */
 	size_t used;

@@ -11,10 +11,12 @@
 
 enum { K = 512, N = 80, E = 3, ROWS_MOST = 20, BYTES = K * N * E * 4 };
 
-/* Weights, their scales and activations are rounded to f16: to 2^-11 each, of which the squares' mean is
- * 2^-22 / 3; two scales, the offset and the product add up. Offsets are larger than the weights that are left
- * of them. */
-static const double LIMIT = 16 * 4 / 3.0 / (1 << 22);
+/* Numbers are rounded to f16: the squares of these errors are at most 2^-22 / 3 of the numbers' squares, in
+ * the mean. Of a weight w = s c + o rounded are the scale, which errs s c, the offset and the weight; and the
+ * activation. For numbers that are even in [-1, 1] the mean of w^2 is 1/3, o is -1 and the mean of (s c)^2
+ * is 4/3: together 4 + 3 + 1 + 1 of these parts. The scale is a product of two numbers, of which the kernel
+ * rounds one more (f32 to f16): twice the errors of s c and o. */
+static const double LIMIT = (2 * (4 + 3) + 1 + 1) / 3.0 / (1 << 22);
 
 static const enum ggml_type types[] = {
 	GGML_TYPE_Q4_0, GGML_TYPE_Q4_1, GGML_TYPE_Q5_0, GGML_TYPE_Q5_1, GGML_TYPE_Q8_0, GGML_TYPE_Q2_K,
@@ -124,6 +126,25 @@ compare_product(ggml_backend_t backend, struct ggml_tensor *w, enum ggml_type ty
 	ggml_free(c);
 }
 
+/* A copy in a buffer that is not one of weights, which also is read on the backend's stream. */
+static void
+compare_copy(ggml_backend_t backend, struct ggml_tensor *w, enum ggml_type type, size_t size)
+{
+	struct ggml_init_params p = { 4 * ggml_tensor_overhead(), NULL, true };
+	struct ggml_context *c = ggml_init(p);
+	struct ggml_tensor *to = ggml_new_tensor_3d(c, type, K, N, w->ne[2]);
+	ggml_backend_buffer_t buffer = ggml_backend_alloc_ctx_tensors(c, backend);
+
+	ggml_backend_tensor_copy(w, to);
+	compare_bytes(to, type, size, "bytes of a copy differ");
+	memset(back, 0x55, size);
+	ggml_backend_tensor_get_async(backend, w, back, 0, size);
+	ggml_backend_synchronize(backend);
+	check(!memcmp(back, bytes, size), type, "bytes differ on the stream");
+	ggml_backend_buffer_free(buffer);
+	ggml_free(c);
+}
+
 /* Rows of the weight, by an operation that reads blocks. */
 static void
 compare_rows(ggml_backend_t backend, struct ggml_tensor *w, enum ggml_type type)
@@ -159,11 +180,16 @@ run(ggml_backend_t backend, enum ggml_type type, int matrices, int at)
 	size_t size = fill(type, N * matrices, bytes, weight), row = ggml_row_size(type, K);
 
 	ggml_backend_buffer_set_usage(buffer, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
-	if (at % 2)
-		ggml_backend_tensor_set(w, bytes, 0, size);
-	else
+	if (at % 3 == 0) {
 		write_in_parts(w, bytes, size);
+	} else if (at % 3 == 1) {
+		ggml_backend_tensor_set(w, bytes, 0, size);
+	} else {
+		ggml_backend_tensor_set_async(backend, w, bytes + size / 3, size / 3, size - size / 3);
+		ggml_backend_tensor_set_async(backend, w, bytes, 0, size / 3);
+	}
 	compare_bytes(w, type, size, "bytes differ");
+	compare_copy(backend, w, type, size);
 	for (int i = 0; i < 3; i++)
 		compare_product(backend, w, type, i == 2 ? ROWS_MOST : 1 + 6 * i, "a product is wrong");
 
@@ -171,6 +197,12 @@ run(ggml_backend_t backend, enum ggml_type type, int matrices, int at)
 	ggml_backend_tensor_set(w, bytes + 11 * row, 11 * row, 5 * row);
 	compare_bytes(w, type, size, "bytes differ behind a change");
 	compare_product(backend, w, type, 1, "a product is wrong behind a change");
+
+	memset(bytes + 2 * row, 0, 3 * row);
+	ggml_get_type_traits(type)->to_float(bytes + 2 * row, weight + 2 * K, 3 * K);
+	ggml_backend_tensor_memset(w, 0, 2 * row, 3 * row);
+	compare_bytes(w, type, size, "bytes differ behind a fill");
+	compare_product(backend, w, type, 1, "a product is wrong behind a fill");
 
 	compare_rows(backend, w, type);
 	compare_bytes(w, type, size, "bytes differ behind a view");
