@@ -182,14 +182,14 @@ loop_stages(Lower *l, const Stmt *s, int64_t *n)
 	enum { STAGES_MAX = 16 };
 
 	*n = 0;
-	if (!s->pipeline)
+	if (!s->stages)
 		return true;
 	if (!lower_const_int(l, s->stages, "the number of stages", n))
 		return false;
-	if (*n >= 1 && *n <= STAGES_MAX)
+	if (*n >= 0 && *n <= STAGES_MAX)
 		return true;
-	diag_error(l->diag, s->stages->src, "a pipeline must have 1 to %d stages, not %lld", STAGES_MAX,
-	           (long long)*n);
+	diag_error(l->diag, s->stages->src, "a pipeline must have 1 to %d stages (0: hexc chooses), not %lld",
+	           STAGES_MAX, (long long)*n);
 	return false;
 }
 
@@ -372,7 +372,7 @@ lower_for(Lower *l, const Stmt *s)
 		           "a pipeline loop prefetches and cannot be left early; write `for`");
 	o = put_loop(l, s, in, from, &leave);
 	IMM_SET(o, loop, s->pipeline ? FOR_PIPELINE : FOR_PLAIN);
-	IMM_SET(o, stages, ok ? stages : s->pipeline);
+	IMM_SET(o, stages, ok ? stages : 0);
 }
 
 void

@@ -129,10 +129,6 @@ parse_for(TileParser *p)
 			break;
 		}
 	}
-	if (s->pipeline && !s->stages)
-		parse_error(p, s->src,
-		            "missing `stages n` in pipeline loop; "
-		            "write `pipeline i in lo..hi step s stages n`");
 	s->broken = p->panic;
 	s->body = parse_block(p, "before the body of the loop");
 	return s;

@@ -9,6 +9,7 @@
  *
  * TMA stores are unordered with the threads' accesses to the tensor. The kernel must therefore neither read
  * nor write the tensor elsewhere, and a store inside a loop waits until the previous one is complete. */
+#include "infer/core/cost_constants.h"
 #include "infer/core/smem_atom.h"
 #include "hexc/analysis/analysis.h"
 #include "infer/core/wgmma.h"
@@ -140,7 +141,7 @@ static bool
 plan(Kernel *k, Op *store, Slabs *s)
 {
 	const Param *p;
-	int64_t row;
+	int64_t row, each;
 	const Type *t;
 	Type slab;
 
@@ -158,7 +159,9 @@ plan(Kernel *k, Op *store, Slabs *s)
 		return false;
 	choose_epilogue_subtile(s, t, row, has_columns(k, t));
 	slab = slab_type(s);
-	s->n = (int)min64(min64(SLABS, s->parts), available_smem(k) / (tile_bytes(&slab) * k->teams));
+	each = tile_bytes(&slab) * k->teams;
+	s->n = (int)min64(min64(SLABS, s->parts), available_smem(k) / each);
+	s->n = (int)min64(s->n, max64(1, EPILOGUE_BYTES / each));
 	return s->n > 0;
 }
 

@@ -442,8 +442,8 @@ shape_for(Arena *a, const Op *o)
 		return "a pipeline loop cannot break";
 	if (IMM(o, loop) != FOR_PLAIN && IMM(o, loop) != FOR_PIPELINE)
 		return "neither a plain nor a pipeline loop";
-	if (IMM(o, stages) < (IMM(o, loop) == FOR_PIPELINE ? 1 : 0))
-		return "the number of stages is not positive";
+	if (IMM(o, stages) < 0)
+		return "the number of stages is negative";
 	return check_yield(a, o, b);
 }
 

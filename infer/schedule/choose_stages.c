@@ -1,0 +1,165 @@
+/* choose_stages.c - pass choose_stages: chooses the number of stages of pipeline loops for which the program
+ * states none.
+ *
+ * requires   tiles have their memory space; the kernel has its schedule
+ * produces   IMM stages >= 2 of every pipeline loop that had 0
+ *
+ * While a block computes an iteration, the copies for the S - 1 iterations after it are in flight. Nothing
+ * waits for them if these iterations take as long as a copy under load:
+ *
+ *     (S - 1) n T >= LOADED * latency,     n: blocks that share an SM,  T: cycles of an iteration of one
+ *
+ * S is the least such number, as far as shared memory suffices. T is the larger of the time of the dots and
+ * that of the bytes from L2, of which multicast may save half. More copies in flight than these bytes last
+ * would not arrive sooner. As all warps of a multistage block wait at its barriers, it has three stages or
+ * more if they fit. */
+#include "hexc/analysis/analysis.h"
+#include "hexc/pass/pass.h"
+#include "hexc/pass/pipeline.h"
+#include "infer/core/sm_throughput.h"
+#include "infer/core/wgmma.h"
+#include "infer/infer.h"
+#include <math.h>
+
+static double
+bytes_of(const Type *t)
+{
+	return (double)type_size(t) * dtype_info[t->dtype].bits / 8;
+}
+
+/* ---- the blocks of an SM ------------------------------------------------------------------------------- */
+
+/* Returns the bytes of the results of all dots, which are in registers. */
+static double
+accumulator_bytes(const Kernel *k)
+{
+	double bytes = 0;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_dot)
+			bytes += bytes_of(&o->out[0]->type);
+	return bytes;
+}
+
+static int
+threads_of(const Kernel *k)
+{
+	int groups = k->schedule == SCHEDULE_TEAMS ? 2 : 1;
+
+	return WARP_SIZE * (k->warps * groups + (schedule_has_roles(k->schedule) ? WARPGROUP : 0));
+}
+
+/* Do `blocks` blocks have enough registers? */
+static bool
+registers_suffice(const Kernel *k, int blocks)
+{
+	double lane = accumulator_bytes(k) / (4.0 * WARP_SIZE * k->warps) + WORK_REGISTERS;
+
+	return blocks * lane * threads_of(k) <= k->unit->target->regs;
+}
+
+/* Returns how many stages of `rings` bytes in all fit into the shared memory of each of `blocks` blocks,
+ * beside other tiles and the subtiles through which warp-specialized kernels store. */
+static double
+fitting_stages(const Kernel *k, double rings, int blocks)
+{
+	const Target *t = k->unit->target;
+	double left = fmin((double)t->smem, (double)(t->smem_sm / blocks - t->system));
+	OpWalk w;
+
+	if (schedule_has_roles(k->schedule))
+		left -= fmin(EPILOGUE_BYTES, accumulator_bytes(k));
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_alloc && o->out[0]->type.space == S_shared)
+			left -= bytes_of(&o->out[0]->type);
+	return rings > 0 ? floor((left + rings) / rings) : STAGES_MOST;
+}
+
+/* Returns the blocks that are expected to share an SM, each with two stages or more. */
+static int
+sharing_blocks(const Kernel *k, double rings)
+{
+	int n = BLOCKS_SHARING;
+
+	while (n > 1 && (!registers_suffice(k, n) || fitting_stages(k, rings, n) < STAGES_LEAST))
+		n--;
+	return n;
+}
+
+/* ---- an iteration -------------------------------------------------------------------------------------- */
+
+/* Returns the cycles for which an iteration's dots occupy the tensor cores. */
+static double
+dot_cycles(const Pipe *p)
+{
+	const Rates *rates = rates_of(p->k->unit->target);
+	bool wgmma = p->k->unit->target->features & T_WGMMA && schedule_has_roles(p->k->schedule);
+	double cycles = 0;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, p->body); o; o = walk_next(&w))
+		if (o->code == O_dot) {
+			double work = (double)type_size(&o->out[0]->type) * (double)dot_k(o);
+
+			cycles += work / (wgmma_rate(rates, mma_a(o)->type.dtype) *
+			                  (wgmma ? 1 : rates->sync));
+		}
+	return cycles;
+}
+
+static double
+stage_bytes(const Pipe *p)
+{
+	double bytes = 0;
+
+	for (int i = 0; i < p->nring; i++)
+		bytes += bytes_of(&p->ring[i].alloc->out[0]->type);
+	return bytes;
+}
+
+/* Returns the stages that cover the latency of copies. */
+static double
+covering_stages(const Pipe *p, int blocks)
+{
+	const Kernel *k = p->k;
+	const Rates *rates = rates_of(k->unit->target);
+	bool roles = schedule_has_roles(k->schedule);
+	double latency = LOADED * (rates->dram_wait + (roles ? BOX_CLOCKS : 0));
+	double shared = roles && k->unit->target->features & T_MULTICAST ? PAIR : 1;
+	double cycles = fmax(dot_cycles(p), stage_bytes(p) / (shared * l2_bytes(rates)));
+
+	return cycles > 0 ? 1 + ceil(latency / (cycles * blocks)) : 0;
+}
+
+/* ---- loops --------------------------------------------------------------------------------------------- */
+
+static bool
+is_open(const Op *o)
+{
+	return o->code == O_for && IMM(o, loop) == FOR_PIPELINE && IMM(o, stages) == 0;
+}
+
+bool
+pass_choose_stages(Kernel *k)
+{
+	double least = schedule_has_roles(k->schedule) ? STAGES_LEAST : MULTISTAGE_LEAST, most, rings = 0;
+	Pipe *loop = NULL;
+	int n = 0, cap = 0, blocks;
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (is_open(o)) {
+			Pipe p;
+
+			pipe_open(&p, k, o);
+			rings += stage_bytes(&p);
+			VEC_PUSH(k->unit->arena, loop, n, cap, p);
+		}
+	blocks = sharing_blocks(k, rings);
+	most = fmax(STAGES_LEAST, fmin(fitting_stages(k, rings, blocks), STAGES_MOST));
+	for (int i = 0; i < n; i++)
+		IMM_SET(loop[i].loop, stages,
+		        (int64_t)fmin(fmax(covering_stages(&loop[i], blocks), least), most));
+	return n > 0;
+}
