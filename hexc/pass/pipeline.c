@@ -153,7 +153,9 @@ fill_ok(Pipe *p, const Op *alloc)
 static bool
 load_ok(Pipe *p, const Op *o)
 {
-	return o->code == O_load && o->out[0]->type.space == S_reg &&
+	const Type *t = o->code == O_load ? &o->out[0]->type : NULL;
+
+	return t && (t->space == S_reg || (t->space == S_scalar && dtype_is_float(t->dtype))) &&
 	       load_source(o)->type.space == S_global && can_move(p, load_source(o), NULL) &&
 	       !written_in(p, view_root(load_source(o)));
 }
@@ -194,15 +196,16 @@ pipe_open(Pipe *p, Kernel *k, Op *loop)
 	p->stages = IMM(loop, stages) < 1 ? 1 : IMM(loop, stages);
 	p->ids = ids_of(p->body);
 	p->met = NEWN(a, uint32_t, p->ids.nval);
+	p->ahead = NEWN(a, bool, p->ids.nval);
 	for (Op *o = p->body->first; o; o = o->next) {
 		if (o->code == O_alloc && fill_ok(p, o)) {
 			StageBuffers r = { o, NULL, NULL };
 			VEC_PUSH(a, p->ring, p->nring, p->ring_cap, r);
 		} else if (p->stages > 1 && load_ok(p, o)) {
-			Prefetch h = { o, NULL, NULL };
-			VEC_PUSH(a, p->prefetch, p->nprefetch, p->prefetch_cap, h);
+			p->ahead[ids_val(&p->ids, o->out[0])] = true;
 		}
 	}
+	prefetch_find(p);
 }
 
 static void

@@ -11,11 +11,11 @@ typedef struct StageBuffers {
 	Val *now;    /* the buffer that the current iteration reads */
 } StageBuffers;
 
-/* A load prefetched one iteration ahead. */
+/* A value of one iteration that is loaded, or computed from loads alone, in the preceding one. */
 typedef struct Prefetch {
-	Op *load;
-	Val *first; /* tile of the first iteration */
-	Val *now;   /* carried tile */
+	Val *value; /* in the body */
+	Val *first; /* that of the first iteration */
+	Val *now;   /* carried */
 } Prefetch;
 
 /* One pipeline loop. */
@@ -26,6 +26,7 @@ typedef struct Pipe {
 	int64_t stages;
 	StageBuffers *ring;
 	int nring, ring_cap;
+	bool *ahead; /* by ids_val: is it computed one iteration ahead? */
 	Prefetch *prefetch;
 	int nprefetch, prefetch_cap;
 	Val *slot, *fill; /* in the body: index of the buffer to read, and of the one to fill */
@@ -74,9 +75,11 @@ Val *pipe_counter(const Pipe *p, Block *b, Op *at, Val *from, int64_t ahead);
 Val *pipe_carry(Pipe *p, Val *first);
 void pipe_carry_next(Pipe *p, Val *next);
 
-/* pipeline_prefetch.c: prefetch_first emits the first iteration's loads before the loop. prefetch_carry emits
- * the next iteration's, before `start` or after the last use of their tiles. prefetch_replace removes the
- * original loads. */
+/* pipeline_prefetch.c. prefetch_find finds the values to compute ahead: p->ahead marks loads on entry.
+ * prefetch_first emits those of the first iteration before the loop. prefetch_carry emits those of the next
+ * iteration: loads before `start` or after the last use of the current value, the rest at the end.
+ * prefetch_replace removes the original ops. */
+void prefetch_find(Pipe *p);
 void prefetch_first(Pipe *p);
 void prefetch_carry(Pipe *p, Op *start);
 void prefetch_replace(Pipe *p);

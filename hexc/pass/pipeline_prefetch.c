@@ -4,9 +4,14 @@
  * The current and the next tile are both in registers from the load to the last use of the current one. If at
  * most half of an iteration's MMA work falls between the first and last use of a tile, the next one is loaded
  * right after the last use. The rest of the iteration then covers the latency, and no thread holds both
- * tiles. Otherwise it is loaded at the start of the iteration. */
+ * tiles. Otherwise it is loaded at the start of the iteration.
+ *
+ * What an iteration computes elementwise from such loads alone, the preceding one computes at its end: a
+ * product of scales is then there when the iteration needs it, and no use of a load stands behind the next
+ * load to the same registers, for which ptxas would wait. */
 #include "hexc/ir/ids.h"
 #include "hexc/pass/pipeline.h"
+#include <string.h>
 
 /* A tile of zeros, in place of a load past the last iteration. */
 static Val *
@@ -18,12 +23,12 @@ zero_tile(Block *b, Op *at, const Type *t, Src src)
 	return op_new(b, at, O_const, src, 0, NULL, 1, &r)->out[0];
 }
 
-/* Emits the load for counter value iv if it is below the loop's end, else zeros. */
+/* Emits load `like` for counter value iv if it is below the loop's end, else zeros. */
 static Val *
-prefetch_load(const Pipe *p, const Prefetch *h, Block *b, Op *at, Val *iv)
+prefetch_load(const Pipe *p, Op *like, Block *b, Op *at, Val *iv)
 {
-	Src src = h->load->src;
-	const Type *t = &h->load->out[0]->type;
+	Src src = like->src;
+	const Type *t = &like->out[0]->type;
 	int sure = pipe_inside(p, iv);
 	Val *cond, *view;
 	Op *o;
@@ -33,7 +38,7 @@ prefetch_load(const Pipe *p, const Prefetch *h, Block *b, Op *at, Val *iv)
 	if (sure > 0) {
 		Move m = move_start(p, b, at, iv, NULL, NULL);
 
-		view = move_val(&m, load_source(h->load));
+		view = move_val(&m, load_source(like));
 		return op_new(b, at, O_load, src, 1, &view, 1, t)->out[0];
 	}
 	cond = ir_bin(b, at, O_lt, iv, for_hi(p->loop));
@@ -44,7 +49,7 @@ prefetch_load(const Pipe *p, const Prefetch *h, Block *b, Op *at, Val *iv)
 		Val *v;
 
 		if (r == 0) {
-			view = move_val(&m, load_source(h->load));
+			view = move_val(&m, load_source(like));
 			v = op_new(then, NULL, O_load, src, 1, &view, 1, t)->out[0];
 		} else {
 			v = zero_tile(then, NULL, t, src);
@@ -52,6 +57,130 @@ prefetch_load(const Pipe *p, const Prefetch *h, Block *b, Op *at, Val *iv)
 		op_new(then, NULL, O_yield, src, 1, &v, 0, NULL);
 	}
 	return o->out[0];
+}
+
+/* ---- what is computed from loads alone --------------------------------------------------------------- */
+
+static bool
+is_ahead(const Pipe *p, const Val *v)
+{
+	int64_t i = ids_val(&p->ids, v);
+
+	return i >= 0 && p->ahead[i];
+}
+
+static bool
+is_constant(const Pipe *p, const Val *v)
+{
+	const Op *o = v->def;
+
+	return !block_inside(v->block, p->body) ||
+	       (o && (o->code == O_const || (o->code == O_splat && is_constant(p, o->in[0]))));
+}
+
+static int64_t
+bits_of_type(const Type *t)
+{
+	return type_size(t) * dtype_info[t->dtype].bits;
+}
+
+/* Is o an elementwise op of values that are computed ahead and of constants, and no larger than the former? A
+ * splat is as large as its scalar. */
+static bool
+follows_loads(const Pipe *p, const Op *o)
+{
+	int64_t most = 0;
+
+	if (o->nout != 1 || !op_is(o, F_PURE) || !(op_is(o, F_ELT) || o->code == O_splat))
+		return false;
+	for (int i = 0; i < o->nin; i++) {
+		const Val *v = o->in[i];
+
+		if (is_ahead(p, v))
+			most = max64(most, bits_of_type(v->def->code == O_splat ? &v->def->in[0]->type
+			                                                         : &v->type));
+		else if (!is_constant(p, v))
+			return false;
+	}
+	return most > 0 && (o->code == O_splat || bits_of_type(&o->out[0]->type) <= most);
+}
+
+/* A splat that others use, too, is left where it is: its scalar is computed ahead. */
+static void
+leave_splats(Pipe *p, const bool *used)
+{
+	for (Op *o = p->body->first; o; o = o->next)
+		if (o->code == O_splat && is_ahead(p, o->out[0]) && used[ids_val(&p->ids, o->out[0])])
+			p->ahead[ids_val(&p->ids, o->out[0])] = false;
+}
+
+/* Marks the values computed ahead that other ops use. */
+static void
+find_frontier(Pipe *p, bool *used)
+{
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, p->body); o; o = walk_next(&w))
+		for (int i = 0; i < o->nin; i++)
+			if (is_ahead(p, o->in[i]) && !(o->nout == 1 && is_ahead(p, o->out[0])))
+				used[ids_val(&p->ids, o->in[i])] = true;
+}
+
+void
+prefetch_find(Pipe *p)
+{
+	Arena *a = p->k->unit->arena;
+	bool *used = NEWN(a, bool, p->ids.nval);
+
+	for (Op *o = p->body->first; o; o = o->next)
+		if (follows_loads(p, o))
+			p->ahead[ids_val(&p->ids, o->out[0])] = true;
+	find_frontier(p, used);
+	leave_splats(p, used);
+	find_frontier(p, used);
+	for (Op *o = p->body->first; o; o = o->next)
+		if (o->nout == 1 && is_ahead(p, o->out[0]) && used[ids_val(&p->ids, o->out[0])]) {
+			Prefetch h = { o->out[0], NULL, NULL };
+			VEC_PUSH(a, p->prefetch, p->nprefetch, p->prefetch_cap, h);
+		}
+}
+
+/* Emits values for another counter value: loads before `load`, what follows them before `end`. */
+typedef struct Ahead {
+	const Pipe *p;
+	Block *b;
+	Op *load, *end;
+	Val *iv;
+	ValueMap *done;
+	int n, cap;
+} Ahead;
+
+static Val *
+ahead_val(Ahead *a, Val *v)
+{
+	Op *o = v->def, *n;
+	ValueMap done = { v, NULL };
+	Val *in[DIM_MAX];
+	Type t = v->type;
+
+	if (!block_inside(v->block, a->p->body))
+		return v;
+	for (int i = 0; i < a->n; i++)
+		if (a->done[i].from == v)
+			return a->done[i].to;
+	if (o->code == O_load) {
+		done.to = prefetch_load(a->p, o, a->b, a->load, a->iv);
+	} else {
+		for (int i = 0; i < o->nin; i++)
+			in[i] = ahead_val(a, o->in[i]);
+		n = op_new(a->b, a->end, o->code, o->src, o->nin, in, 1, &t);
+		memcpy(n->imm, o->imm, sizeof n->imm);
+		n->fimm = o->fimm;
+		n->out[0]->name = v->name;
+		done.to = n->out[0];
+	}
+	VEC_PUSH(a->p->k->unit->arena, a->done, a->n, a->cap, done);
+	return done.to;
 }
 
 /* ---- when a tile is needed ------------------------------------------------------------------------ */
@@ -155,35 +284,42 @@ load_place(const Pipe *p, const Needs *n, const Val *tile)
 void
 prefetch_first(Pipe *p)
 {
+	Ahead a = { .p = p, .b = p->loop->parent, .load = p->loop, .end = p->loop, .iv = for_lo(p->loop) };
+
 	for (int i = 0; i < p->nprefetch; i++)
-		p->prefetch[i].first =
-			prefetch_load(p, &p->prefetch[i], p->loop->parent, p->loop, for_lo(p->loop));
+		p->prefetch[i].first = ahead_val(&a, p->prefetch[i].value);
 }
 
 void
 prefetch_carry(Pipe *p, Op *start)
 {
-	Val *iv;
+	Ahead a = { .p = p, .b = p->body };
 	Needs n;
 
 	if (!p->nprefetch)
 		return;
 	find_needs(p, &n);
 	for (int i = 0; i < p->nprefetch; i++) {
-		Op *at = load_place(p, &n, p->prefetch[i].load->out[0]);
+		Prefetch *h = &p->prefetch[i];
 
-		at = at ? at : start;
-		p->prefetch[i].now = pipe_carry(p, p->prefetch[i].first);
-		iv = pipe_counter(p, p->body, at, p->body->arg[0], 1);
-		pipe_carry_next(p, prefetch_load(p, &p->prefetch[i], p->body, at, iv));
+		a.load = load_place(p, &n, h->value);
+		a.load = a.load ? a.load : start;
+		a.end = h->value->def->code == O_load ? a.load : p->body->last;
+		h->now = pipe_carry(p, h->first);
+		a.iv = pipe_counter(p, p->body, a.load, p->body->arg[0], 1);
+		pipe_carry_next(p, ahead_val(&a, h->value));
 	}
 }
 
+/* Users precede what they use here, and are gone first. */
 void
 prefetch_replace(Pipe *p)
 {
-	for (int i = 0; i < p->nprefetch; i++) {
-		val_replace(p->k, p->prefetch[i].load->out[0], p->prefetch[i].now);
-		op_unlink(p->prefetch[i].load);
+	for (int i = 0; i < p->nprefetch; i++)
+		val_replace(p->k, p->prefetch[i].value, p->prefetch[i].now);
+	for (Op *o = p->body->last, *before; o; o = before) {
+		before = o->prev;
+		if (o->nout == 1 && is_ahead(p, o->out[0]))
+			op_unlink(o);
 	}
 }

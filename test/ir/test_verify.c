@@ -170,7 +170,7 @@ static const struct {
 	{ "%20 = for %5, %4, %5, %12 : reg f32[16, 8]"
 	  " { (%21 : i64, %22 : f32) yield %12 }",
 	  "carried value 0 has different types" },
-	{ "for %5, %4, %5 loop 1 { (%21 : i64) yield }", "stages" },
+	{ "for %5, %4, %5 loop 1 stages -1 { (%21 : i64) yield }", "the number of stages is negative" },
 	{ "%20 = const value 0 : i64 for %5, %4, %20 { (%21 : i64) yield }", "step is not positive" },
 	{ "for %5, %4, %5 breaks 1 { (%21 : i64) yield }", "not a bool scalar" },
 	{ "%20 = for %5, %4, %5, %5 breaks 1 : i64 { (%21 : i64, %22 : i64) yield %22 }",

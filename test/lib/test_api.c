@@ -465,7 +465,7 @@ TEST(dumps)
 	o.stop = "pipeline";
 	m = lib_must(lib_gemm, &o);
 	ck_assert_str_eq(s.last, "pipeline");
-	ck_assert_int_eq(s.n, 16); /* passes.def */
+	ck_assert_int_eq(s.n, 17); /* passes.def */
 	ck_assert_str_eq(hexc_ptx(m, NULL), "");
 	hexc_module_free(m);
 	s.n = 0;
