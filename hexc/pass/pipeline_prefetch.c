@@ -6,9 +6,9 @@
  * right after the last use. The rest of the iteration then covers the latency, and no thread holds both
  * tiles. Otherwise it is loaded at the start of the iteration.
  *
- * What an iteration computes elementwise from such loads alone, the preceding one computes at its end: a
- * product of scales is then there when the iteration needs it, and no use of a load stands behind the next
- * load to the same registers, for which ptxas would wait. */
+ * What an iteration computes elementwise from such loads alone, as a product of scales, is computed at the end
+ * of the preceding one. Otherwise the use of a load would follow the next load into the same registers, and
+ * ptxas would make it wait for that one. */
 #include "hexc/ir/ids.h"
 #include "hexc/pass/pipeline.h"
 #include <string.h>
@@ -78,14 +78,16 @@ is_constant(const Pipe *p, const Val *v)
 	       (o && (o->code == O_const || (o->code == O_splat && is_constant(p, o->in[0]))));
 }
 
+/* A splat is as large as its scalar. */
 static int64_t
-bits_of_type(const Type *t)
+bits_of_value(const Val *v)
 {
+	const Type *t = v->def && v->def->code == O_splat ? &v->def->in[0]->type : &v->type;
+
 	return type_size(t) * dtype_info[t->dtype].bits;
 }
 
-/* Is o an elementwise op of values that are computed ahead and of constants, and no larger than the former? A
- * splat is as large as its scalar. */
+/* Is o an elementwise op of values that are computed ahead and of constants, and no larger than the former? */
 static bool
 follows_loads(const Pipe *p, const Op *o)
 {
@@ -97,12 +99,11 @@ follows_loads(const Pipe *p, const Op *o)
 		const Val *v = o->in[i];
 
 		if (is_ahead(p, v))
-			most = max64(most, bits_of_type(v->def->code == O_splat ? &v->def->in[0]->type
-			                                                         : &v->type));
+			most = max64(most, bits_of_value(v));
 		else if (!is_constant(p, v))
 			return false;
 	}
-	return most > 0 && (o->code == O_splat || bits_of_type(&o->out[0]->type) <= most);
+	return most > 0 && bits_of_value(o->out[0]) <= most;
 }
 
 /* A splat that others use, too, is left where it is: its scalar is computed ahead. */
