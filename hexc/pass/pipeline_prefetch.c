@@ -6,9 +6,9 @@
  * right after the last use. The rest of the iteration then covers the latency, and no thread holds both
  * tiles. Otherwise it is loaded at the start of the iteration.
  *
- * What an iteration computes elementwise from such loads alone, as a product of scales, is computed at the end
- * of the preceding one. Otherwise the use of a load would follow the next load into the same registers, and
- * ptxas would make it wait for that one. */
+ * What an iteration computes elementwise from such loads alone, as a product of scales, is computed at the
+ * end of the preceding one. Otherwise the use of a load would follow the next load into the same registers,
+ * and ptxas would make it wait for that one. */
 #include "hexc/ir/ids.h"
 #include "hexc/pass/pipeline.h"
 #include <string.h>
@@ -87,7 +87,7 @@ bits_of_value(const Val *v)
 	return type_size(t) * dtype_info[t->dtype].bits;
 }
 
-/* Is o an elementwise op of values that are computed ahead and of constants, and no larger than the former? */
+/* Is o an elementwise op of values computed ahead and of constants, and no larger than the former? */
 static bool
 follows_loads(const Pipe *p, const Op *o)
 {
