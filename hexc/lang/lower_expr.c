@@ -319,6 +319,12 @@ lower_binary(Lower *l, const Expr *e)
 {
 	Operand x, y;
 
+	if (e->op == TK_eq || e->op == TK_ne) {
+		DType a = lower_expr_dtype(l, e->arg[0]), b = lower_expr_dtype(l, e->arg[1]);
+
+		if (a != D_COUNT && b != D_COUNT)
+			return value_bool((a == b) == (e->op == TK_eq));
+	}
 	/* x + dot(a, b) accumulates onto x. */
 	if (e->op == TK_plus && lower_is_plain_dot(l, e->arg[1])) {
 		x = lower_operand(l, e->arg[0]);

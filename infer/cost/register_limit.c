@@ -68,7 +68,7 @@ last_element(const Layout *l, const Type *t)
 static int
 work_need(const Solve *s)
 {
-	return (int)s->sol->registers + WORK_REGISTERS + (s->k->teams > 1 ? TURN_REGISTERS : 0);
+	return (int)s->sol->registers + ROLE_REGISTERS + (s->k->teams > 1 ? TURN_REGISTERS : 0);
 }
 
 static void

@@ -48,12 +48,21 @@ read_value(const char *text, int64_t *value)
 	return (*text && !*end) || *value;
 }
 
-/* Appends the settings that are constants of the kernel to those of its line; omits a line with another
- * value. */
+/* Returns the compute capability of the target, times 10. */
+static int64_t
+capability(const OpJob *j)
+{
+	const char *arch = j->opts.arch ? j->opts.arch : "sm_80";
+
+	return strtoll(arch + strcspn(arch, "0123456789"), NULL, 10);
+}
+
+/* Appends the settings that are constants of the kernel to those of its line, and the target's capability;
+ * omits a line with another value. */
 static bool
 take_settings(OpJob *j, OpKernel *k)
 {
-	hexc_define *d = NEWN(j->arena, hexc_define, k->ndefine + j->nset + 1);
+	hexc_define *d = NEWN(j->arena, hexc_define, k->ndefine + j->nset + 2);
 	size_t n = k->ndefine;
 
 	for (size_t i = 0; i < n; i++)
@@ -77,6 +86,8 @@ take_settings(OpJob *j, OpKernel *k)
 		else if (d[i].value != value)
 			op_leave_out(j, k->line);
 	}
+	if (hexc_const_find(k->program->parsed, k->number, "SM") >= 0)
+		d[k->ndefine++] = (hexc_define){ "SM", capability(j) };
 	k->define = d;
 	return true;
 }
