@@ -248,7 +248,7 @@ make_bundle(OpJob *j)
 		j->code = hexc_bundle_memory(&op->bundle, op->bytes, op->nbytes, j->why, j->n);
 	if (!j->code)
 		j->code = hexc_family_open(&op->family, op->bundle, j->source.name,
-		                           j->opts.arch ? j->opts.arch : "sm_80", j->why, j->n);
+		                           op_arch(j), j->why, j->n);
 	return !j->code;
 }
 

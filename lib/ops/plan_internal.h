@@ -51,6 +51,13 @@ typedef struct OpJob {
 	int code;
 } OpJob;
 
+/* Returns the target's name. */
+static inline const char *
+op_arch(const OpJob *j)
+{
+	return j->opts.arch ? j->opts.arch : "sm_80";
+}
+
 /* Sets j->code and the sentence; returns false. */
 bool op_fail(OpJob *j, int code, const char *text);
 

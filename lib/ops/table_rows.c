@@ -48,11 +48,19 @@ read_value(const char *text, int64_t *value)
 	return (*text && !*end) || *value;
 }
 
+static bool
+states(const hexc_define *d, size_t n, const char *name)
+{
+	while (n && strcmp(d[n - 1].name, name) != 0)
+		n--;
+	return n;
+}
+
 /* Returns the compute capability of the target, times 10. */
 static int64_t
 capability(const OpJob *j)
 {
-	const char *arch = j->opts.arch ? j->opts.arch : "sm_80";
+	const char *arch = op_arch(j);
 
 	return strtoll(arch + strcspn(arch, "0123456789"), NULL, 10);
 }
@@ -86,7 +94,7 @@ take_settings(OpJob *j, OpKernel *k)
 		else if (d[i].value != value)
 			op_leave_out(j, k->line);
 	}
-	if (hexc_const_find(k->program->parsed, k->number, "SM") >= 0)
+	if (hexc_const_find(k->program->parsed, k->number, "SM") >= 0 && !states(d, k->ndefine, "SM"))
 		d[k->ndefine++] = (hexc_define){ "SM", capability(j) };
 	k->define = d;
 	return true;
@@ -121,7 +129,7 @@ take_want(void *user, const hexc_family_want *want)
 	               .tuned = want->arch != NULL };
 
 	if (strcmp(want->family, j->source.name) != 0 ||
-	    (want->arch && strcmp(want->arch, j->opts.arch ? j->opts.arch : "sm_80") != 0))
+	    (want->arch && strcmp(want->arch, op_arch(j)) != 0))
 		return 0;
 	k.name = copy_text(w, want->kernel);
 	k.define = w->define ? w->define + w->ndefine : NULL; /* NULL while counting */

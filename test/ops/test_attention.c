@@ -287,6 +287,7 @@ static const struct {
 	{ S(2, 17, 50, 2, 1, 256, "f16", "f16", CAUSAL, 0), "BM=64" },
 	{ S(1, 17, 50, 1, 1, 96, "f16", "f16", CAUSAL, 0), "BM=32" },
 	{ S(1, 19, 33, 2, 1, 32, "bf16", "bf16", CAUSAL | LENGTHS | CAP, 0), "BM=32" },
+	{ S(2, 21, 50, 2, 2, 64, "f16", "f16", LENGTHS, 0), "BM=16" },
 };
 static const char *const both[] = { "sm_80", "sm_90a" };
 
@@ -298,6 +299,45 @@ TEST_EACH(attention_lines, COUNT_OF(by_line))
 		make(&a, &by_line[_i], 7 + (uint64_t)_i, by_line[_i].b, by_line[_i].n);
 		ck_assert_uint_eq(run(&a, both[i], "attention", NULL), by_line[_i].line);
 	}
+}
+
+/* The width of the tiles of keys of the line for 128 queries. */
+static int64_t
+width_of_keys(const char *arch, const hexc_op_set *set, size_t nset)
+{
+	hexc_op_opts o = HEXC_OP_OPTS_INIT;
+	hexc_family_info info = HEXC_FAMILY_INFO_INIT;
+	int64_t keys = 0;
+	char why[600] = "";
+	hexc_op *op;
+
+	o.arch = arch;
+	ck_assert_msg(!hexc_op_plan(&op, "attention", set, nset, &o, why, sizeof why), "%s", why);
+	hexc_family_describe(hexc_op_family(op), &info);
+	for (size_t i = 0; i < info.nline; i++) {
+		const hexc_module *m;
+		hexc_define bm, bn;
+		size_t k;
+
+		ck_assert(!hexc_family_stage(hexc_op_family(op), i, 0, NULL, &m, &k));
+		hexc_const(m, k, (size_t)hexc_const_find(m, k, "BM"), &bm);
+		hexc_const(m, k, (size_t)hexc_const_find(m, k, "BN"), &bn);
+		keys = bm.value == 128 ? bn.value : keys;
+	}
+	hexc_op_free(op);
+	return keys;
+}
+
+/* The program chooses by SM, the device's, if the host does not state another; and by types. */
+TEST(attention_by_device)
+{
+	static const hexc_op_set wide = { "KV", "f32" }, older = { "SM", "80" };
+
+	ck_assert_int_eq(width_of_keys("sm_80", NULL, 0), 64);
+	ck_assert_int_eq(width_of_keys("sm_120a", NULL, 0), 64);
+	ck_assert_int_eq(width_of_keys("sm_90a", NULL, 0), 128);
+	ck_assert_int_eq(width_of_keys("sm_90a", &wide, 1), 64);
+	ck_assert_int_eq(width_of_keys("sm_90a", &older, 1), 64);
 }
 
 TEST_SAMPLED(attention_options, COUNT_OF(by_option), 2)
