@@ -143,7 +143,18 @@ find_units(Solve *s)
 			s->unit[s->order[i]->out[0]->id] = alias_unit(s, s->order[i]);
 }
 
-/* Is v only passed to the next iteration of a loop? */
+/* Does o compute a value elementwise, without carried ones, as pass pipeline does for the next iteration? */
+static bool
+computes_ahead(const Op *o)
+{
+	bool ahead = o->nout == 1 && (op_is(o, F_ELT) || o->code == O_splat);
+
+	for (int i = 0; i < o->nin; i++)
+		ahead = ahead && o->in[i]->def;
+	return ahead;
+}
+
+/* Is v only passed to the next iteration of a loop, or what is computed from it? */
 static bool
 only_carried(const Solve *s, const Val *v)
 {
@@ -151,6 +162,8 @@ only_carried(const Solve *s, const Val *v)
 		const OperandUse *u = &s->use[v->id][i];
 		const Op *owner = u->op->parent->owner;
 
+		if (computes_ahead(u->op) && only_carried(s, u->op->out[0]))
+			continue;
 		if (u->op->code != O_yield || !owner ||
 		    (owner->code != O_for && !only_carried(s, owner->out[u->i])))
 			return false;

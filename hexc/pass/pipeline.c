@@ -20,8 +20,9 @@
  *
  * With one stage: copies, commit, wait 0, compute; pass insert_barriers adds both barriers.
  *
- * With two stages or more, loads from global memory to registers, whose address likewise depends only on the
- * counter, are prefetched one iteration ahead. Their tile is carried (pipeline_prefetch.c).
+ * With two stages or more, loads of register tiles and single floats from global memory, whose address
+ * likewise depends only on the counter, are prefetched one iteration ahead, and carried with what is computed
+ * from them alone (pipeline_prefetch.c). Integers may be addresses of copies, which are moved with these.
  *
  * Other copies and loads (an address that depends on a carried value, a tensor that the loop writes) stay in
  * place, synchronous; pass insert_barriers orders them. */

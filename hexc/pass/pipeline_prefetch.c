@@ -127,6 +127,60 @@ find_frontier(Pipe *p, bool *used)
 				used[ids_val(&p->ids, o->in[i])] = true;
 }
 
+/* The values computed ahead from the same loads, by the first of them. */
+typedef struct LoadGroups {
+	int64_t *first;           /* by ids_val */
+	int64_t *loaded, *carried; /* bits of the loads, and of the frontier */
+} LoadGroups;
+
+static int64_t
+group_of(const LoadGroups *g, int64_t i)
+{
+	while (g->first[i] != i)
+		i = g->first[i];
+	return i;
+}
+
+static void
+find_groups(const Pipe *p, const bool *used, LoadGroups *g)
+{
+	for (Op *o = p->body->first; o; o = o->next) {
+		int64_t i = o->nout == 1 && is_ahead(p, o->out[0]) ? ids_val(&p->ids, o->out[0]) : -1;
+
+		if (i < 0)
+			continue;
+		g->first[i] = i;
+		for (int k = 0; k < o->nin && o->code != O_load; k++)
+			if (is_ahead(p, o->in[k]))
+				g->first[group_of(g, ids_val(&p->ids, o->in[k]))] = i;
+	}
+	for (Op *o = p->body->first; o; o = o->next)
+		if (o->nout == 1 && is_ahead(p, o->out[0])) {
+			int64_t i = ids_val(&p->ids, o->out[0]), at = group_of(g, i);
+
+			g->loaded[at] += o->code == O_load ? bits_of_value(o->out[0]) : 0;
+			g->carried[at] += used[i] ? bits_of_value(o->out[0]) : 0;
+		}
+}
+
+/* Only loads are ahead in groups of which more bits would be carried than are loaded: several functions of
+ * one tile. */
+static void
+leave_larger(Pipe *p, const bool *used)
+{
+	Arena *a = p->k->unit->arena;
+	LoadGroups g = { NEWN(a, int64_t, p->ids.nval), NEWN(a, int64_t, p->ids.nval),
+		         NEWN(a, int64_t, p->ids.nval) };
+
+	find_groups(p, used, &g);
+	for (Op *o = p->body->last; o; o = o->prev)
+		if (o->nout == 1 && is_ahead(p, o->out[0]) && o->code != O_load) {
+			int64_t i = ids_val(&p->ids, o->out[0]), at = group_of(&g, i);
+
+			p->ahead[i] = g.carried[at] <= g.loaded[at];
+		}
+}
+
 void
 prefetch_find(Pipe *p)
 {
@@ -138,6 +192,9 @@ prefetch_find(Pipe *p)
 			p->ahead[ids_val(&p->ids, o->out[0])] = true;
 	find_frontier(p, used);
 	leave_splats(p, used);
+	find_frontier(p, used);
+	leave_larger(p, used);
+	memset(used, 0, (size_t)p->ids.nval * sizeof *used);
 	find_frontier(p, used);
 	for (Op *o = p->body->first; o; o = o->next)
 		if (o->nout == 1 && is_ahead(p, o->out[0]) && used[ids_val(&p->ids, o->out[0])]) {

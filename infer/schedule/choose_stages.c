@@ -2,7 +2,7 @@
  * states none.
  *
  * requires   tiles have their memory space; the kernel has its schedule
- * produces   IMM stages >= 2 of every pipeline loop that had 0
+ * produces   IMM stages >= 1 of every pipeline loop that had 0; >= 2 with roles
  *
  * While a block computes an iteration, the copies for the S - 1 iterations after it are in flight. Nothing
  * waits for them if these iterations take as long as a copy under load:
@@ -25,6 +25,16 @@ static double
 bytes_of(const Type *t)
 {
 	return (double)type_size(t) * dtype_info[t->dtype].bits / 8;
+}
+
+static double
+stage_bytes(const Pipe *p)
+{
+	double bytes = 0;
+
+	for (int i = 0; i < p->nring; i++)
+		bytes += bytes_of(&p->ring[i].alloc->out[0]->type);
+	return bytes;
 }
 
 /* ---- the blocks of an SM ------------------------------------------------------------------------------- */
@@ -59,26 +69,43 @@ registers_suffice(const Kernel *k, int blocks)
 	return blocks * lane * threads_of(k) <= k->unit->target->regs;
 }
 
-/* Returns how many stages of `rings` bytes in all fit into the shared memory of each of `blocks` blocks,
- * beside other tiles and the subtiles through which warp-specialized kernels store. */
+/* Returns the bytes of shared memory for other things than the loops' stages: other tiles, pipelines that
+ * state their stages, what warps exchange for reductions, and the subtiles through which warp-specialized
+ * kernels store. */
 static double
-fitting_stages(const Kernel *k, double rings, int blocks)
+other_bytes(Kernel *k, double rings)
 {
-	const Target *t = k->unit->target;
-	double left = fmin((double)t->smem, (double)(t->smem_sm / blocks - t->system));
+	double bytes = schedule_has_roles(k->schedule) ? fmin(EPILOGUE_BYTES, accumulator_bytes(k)) : 0;
+	bool reduces = false;
 	OpWalk w;
 
-	if (schedule_has_roles(k->schedule))
-		left -= fmin(EPILOGUE_BYTES, accumulator_bytes(k));
-	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
+		reduces |= op_is(o, F_REDUCE);
 		if (o->code == O_alloc && o->out[0]->type.space == S_shared)
-			left -= bytes_of(&o->out[0]->type);
-	return rings > 0 ? floor((left + rings) / rings) : STAGES_MOST;
+			bytes += bytes_of(&o->out[0]->type);
+		if (o->code == O_for && IMM(o, loop) == FOR_PIPELINE && IMM(o, stages) > 1) {
+			Pipe p;
+
+			pipe_open(&p, k, o);
+			bytes += (double)(IMM(o, stages) - 1) * stage_bytes(&p);
+		}
+	}
+	return bytes + (reduces ? EXCHANGE_BYTES : 0) - rings;
+}
+
+/* Returns how many stages of `rings` bytes in all fit into one of `blocks` blocks that share an SM. */
+static double
+fitting_stages(Kernel *k, double rings, int blocks)
+{
+	const Target *t = k->unit->target;
+	double all = fmin((double)t->smem, (double)(t->smem_sm / blocks - t->system));
+
+	return rings > 0 ? floor((all - other_bytes(k, rings)) / rings) : STAGES_MOST;
 }
 
 /* Returns the blocks that are expected to share an SM, each with two stages or more. */
 static int
-sharing_blocks(const Kernel *k, double rings)
+sharing_blocks(Kernel *k, double rings)
 {
 	int n = BLOCKS_SHARING;
 
@@ -108,16 +135,6 @@ dot_cycles(const Pipe *p)
 	return cycles;
 }
 
-static double
-stage_bytes(const Pipe *p)
-{
-	double bytes = 0;
-
-	for (int i = 0; i < p->nring; i++)
-		bytes += bytes_of(&p->ring[i].alloc->out[0]->type);
-	return bytes;
-}
-
 /* Returns the stages that cover the latency of copies. */
 static double
 covering_stages(const Pipe *p, int blocks)
@@ -143,7 +160,8 @@ is_open(const Op *o)
 bool
 pass_choose_stages(Kernel *k)
 {
-	double least = schedule_has_roles(k->schedule) ? STAGES_LEAST : MULTISTAGE_LEAST, most, rings = 0;
+	bool roles = schedule_has_roles(k->schedule);
+	double least = roles ? STAGES_LEAST : MULTISTAGE_LEAST, most, rings = 0;
 	Pipe *loop = NULL;
 	int n = 0, cap = 0, blocks;
 	OpWalk w;
@@ -157,7 +175,7 @@ pass_choose_stages(Kernel *k)
 			VEC_PUSH(k->unit->arena, loop, n, cap, p);
 		}
 	blocks = sharing_blocks(k, rings);
-	most = fmax(STAGES_LEAST, fmin(fitting_stages(k, rings, blocks), STAGES_MOST));
+	most = fmax(roles ? STAGES_LEAST : 1, fmin(fitting_stages(k, rings, blocks), STAGES_MOST));
 	for (int i = 0; i < n; i++)
 		IMM_SET(loop[i].loop, stages,
 		        (int64_t)fmin(fmax(covering_stages(&loop[i], blocks), least), most));
