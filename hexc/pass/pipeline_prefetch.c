@@ -185,11 +185,16 @@ void
 prefetch_find(Pipe *p)
 {
 	Arena *a = p->k->unit->arena;
-	bool *used = NEWN(a, bool, p->ids.nval);
+	bool any = false, *used;
 
-	for (Op *o = p->body->first; o; o = o->next)
-		if (follows_loads(p, o))
+	for (Op *o = p->body->first; o; o = o->next) {
+		any |= o->nout == 1 && is_ahead(p, o->out[0]);
+		if (any && follows_loads(p, o))
 			p->ahead[ids_val(&p->ids, o->out[0])] = true;
+	}
+	if (!any)
+		return;
+	used = NEWN(a, bool, p->ids.nval);
 	find_frontier(p, used);
 	leave_splats(p, used);
 	find_frontier(p, used);

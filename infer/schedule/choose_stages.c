@@ -174,10 +174,12 @@ pass_choose_stages(Kernel *k)
 			rings += stage_bytes(&p);
 			VEC_PUSH(k->unit->arena, loop, n, cap, p);
 		}
+	if (!n)
+		return false;
 	blocks = sharing_blocks(k, rings);
 	most = fmax(roles ? STAGES_LEAST : 1, fmin(fitting_stages(k, rings, blocks), STAGES_MOST));
 	for (int i = 0; i < n; i++)
 		IMM_SET(loop[i].loop, stages,
 		        (int64_t)fmin(fmax(covering_stages(&loop[i], blocks), least), most));
-	return n > 0;
+	return true;
 }
