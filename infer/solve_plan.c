@@ -154,31 +154,40 @@ computes_ahead(const Op *o)
 	return ahead;
 }
 
-/* Is v only passed to the next iteration of a loop, or what is computed from it? */
+typedef enum IterationUse { USE_UNKNOWN, USE_NOW, USE_LATER } IterationUse;
+
+/* Is v only passed to the next iteration of a loop, or what is computed from it? `known`, by value id: what
+ * was found before, since a value may be reached in many ways. */
 static bool
-only_carried(const Solve *s, const Val *v)
+only_carried(const Solve *s, IterationUse *known, const Val *v)
 {
-	for (int i = 0; i < s->nuse[v->id]; i++) {
+	bool carried = s->nuse[v->id] > 0;
+
+	if (known[v->id] != USE_UNKNOWN)
+		return known[v->id] == USE_LATER;
+	for (int i = 0; i < s->nuse[v->id] && carried; i++) {
 		const OperandUse *u = &s->use[v->id][i];
 		const Op *owner = u->op->parent->owner;
 
-		if (computes_ahead(u->op) && only_carried(s, u->op->out[0]))
-			continue;
-		if (u->op->code != O_yield || !owner ||
-		    (owner->code != O_for && !only_carried(s, owner->out[u->i])))
-			return false;
+		if (u->op->code == O_yield)
+			carried = owner && (owner->code == O_for || only_carried(s, known, owner->out[u->i]));
+		else
+			carried = computes_ahead(u->op) && only_carried(s, known, u->op->out[0]);
 	}
-	return s->nuse[v->id] > 0;
+	known[v->id] = carried ? USE_LATER : USE_NOW;
+	return carried;
 }
 
 static void
 find_prefetched(Solve *s)
 {
+	IterationUse *known = NEWN(s->arena, IterationUse, s->k->nval + 1);
+
 	for (int i = 0; i < s->norder; i++) {
 		const Op *o = s->order[i];
 
 		if (o->code == O_load && load_source(o)->type.space == S_global)
-			s->prefetched[o->id] = only_carried(s, o->out[0]);
+			s->prefetched[o->id] = only_carried(s, known, o->out[0]);
 	}
 }
 
