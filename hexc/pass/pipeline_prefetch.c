@@ -218,30 +218,23 @@ typedef struct Ahead {
 	int n, cap;
 } Ahead;
 
+/* Returns v for that counter value. */
 static Val *
-ahead_val(Ahead *a, Val *v)
+ahead_val(void *user, Val *v)
 {
-	Op *o = v->def, *n;
+	Ahead *a = user;
+	Op *o = v->def;
 	ValueMap done = { v, NULL };
-	Val *in[DIM_MAX];
-	Type t = v->type;
 
 	if (!block_inside(v->block, a->p->body))
 		return v;
 	for (int i = 0; i < a->n; i++)
 		if (a->done[i].from == v)
 			return a->done[i].to;
-	if (o->code == O_load) {
+	if (o->code == O_load)
 		done.to = prefetch_load(a->p, o, a->b, a->load, a->iv);
-	} else {
-		for (int i = 0; i < o->nin; i++)
-			in[i] = ahead_val(a, o->in[i]);
-		n = op_new(a->b, a->end, o->code, o->src, o->nin, in, 1, &t);
-		memcpy(n->imm, o->imm, sizeof n->imm);
-		n->fimm = o->fimm;
-		n->out[0]->name = v->name;
-		done.to = n->out[0];
-	}
+	else
+		done.to = op_clone(a->b, a->end, o, ahead_val, a)->out[0];
 	VEC_PUSH(a->p->k->unit->arena, a->done, a->n, a->cap, done);
 	return done.to;
 }

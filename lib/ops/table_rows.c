@@ -48,12 +48,15 @@ read_value(const char *text, int64_t *value)
 	return (*text && !*end) || *value;
 }
 
-static bool
-states(const hexc_define *d, size_t n, const char *name)
+/* Returns the index of the constant; n if there is none. */
+static size_t
+find_define(const hexc_define *d, size_t n, const char *name)
 {
-	while (n && strcmp(d[n - 1].name, name) != 0)
-		n--;
-	return n;
+	size_t i = 0;
+
+	while (i < n && strcmp(d[i].name, name) != 0)
+		i++;
+	return i;
 }
 
 /* Returns the compute capability of the target, times 10. */
@@ -78,7 +81,7 @@ take_settings(OpJob *j, OpKernel *k)
 	for (size_t s = 0; s < j->nset; s++) {
 		const char *name = j->set[s].name;
 		int64_t value;
-		size_t i = 0;
+		size_t i;
 
 		if (hexc_const_find(k->program->parsed, k->number, name) < 0)
 			continue;
@@ -87,14 +90,14 @@ take_settings(OpJob *j, OpKernel *k)
 			               arena_printf(j->arena, "%s = %s is neither an integer nor an element "
 			                         "type", name, j->set[s].value));
 		j->used[s] = true;
-		while (i < n && strcmp(d[i].name, name) != 0)
-			i++;
+		i = find_define(d, n, name);
 		if (i == n)
 			d[k->ndefine++] = (hexc_define){ name, value };
 		else if (d[i].value != value)
 			op_leave_out(j, k->line);
 	}
-	if (hexc_const_find(k->program->parsed, k->number, "SM") >= 0 && !states(d, k->ndefine, "SM"))
+	if (hexc_const_find(k->program->parsed, k->number, "SM") >= 0 &&
+	    find_define(d, k->ndefine, "SM") == k->ndefine)
 		d[k->ndefine++] = (hexc_define){ "SM", capability(j) };
 	k->define = d;
 	return true;

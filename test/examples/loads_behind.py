@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """loads_behind.py FILE... - find loads behind a wait that they do not need, in tile IR as --dump insert_barriers prints it.
 
-In a loop with wgmma, a load from global memory that follows a wgmma_wait starts when the products are complete, and its
-latency follows theirs. Prints each such load, with its kernel; the last line counts kernels with wgmma.
+In a loop with wgmma, a load from global memory that follows a wgmma_wait, for products of this iteration or the one before,
+starts when these are complete, and its latency follows theirs. Prints each such load, with its kernel; the last line counts kernels with wgmma.
 """
 import re
 import sys
@@ -21,10 +21,12 @@ def scan(path):
             if line.startswith("kernel "):
                 kernel, blocks, tensors = line.split(" ")[1], [], set()
             if line.startswith("}") and blocks:
-                blocks.pop()
+                ended = blocks.pop()
+                if ended["wgmma"] and not any(b is ended for b in blocks):
+                    found += [x for x in ended["behind"] if x not in found]
             if line.endswith("{") or "{ (%" in line:
-                loop = {"wgmma": False, "waited": False}
-                blocks.append(loop if code == "for" else blocks[-1] if blocks else {})
+                loop = {"wgmma": False, "waited": False, "behind": []}
+                blocks.append(loop if code == "for" or not blocks else blocks[-1])
                 continue
             if not blocks:
                 continue
@@ -33,11 +35,11 @@ def scan(path):
                 kernels.add(kernel)
                 here["wgmma"] = True
             elif code == "wgmma_wait":
-                here["waited"] = here.get("wgmma", False)
+                here["waited"] = True
             elif code == "view" and ": global " in line:
                 tensors.add(re.match(r"%\d+", line)[0])
-            elif code == "load" and here.get("waited") and re.search(r"load (%\d+)", line)[1] in tensors:
-                found.append(f"{path}: kernel {kernel}: {line}")
+            elif code == "load" and here["waited"] and re.search(r"load (%\d+)", line)[1] in tensors:
+                here["behind"].append(f"{path}: kernel {kernel}: {line}")
     return found, len(kernels)
 
 
