@@ -7,12 +7,13 @@
  * While a block computes an iteration, the copies for the S - 1 iterations after it are in flight. Nothing
  * waits for them if these iterations take as long as a copy under load:
  *
- *     (S - 1) n T >= LOADED * latency,     n: blocks that share an SM,  T: cycles of an iteration of one
+ *     (S - H) n T >= LOADED * latency,     n: blocks that share an SM,  T: cycles of an iteration of one
  *
- * S is the least such number, as far as shared memory suffices. T is the larger of the time of the dots and
- * that of the bytes from L2, of which multicast may save half. More copies in flight than these bytes last
- * would not arrive sooner. As all warps of a multistage block wait at its barriers, it has three stages or
- * more if they fit. */
+ * S is the least such number, as far as shared memory suffices. H is the number of stages that are read at a
+ * time: 1, or 2 where pass overlap_products will run a dot one iteration later. T is the larger of the time of
+ * the dots and that of the bytes from L2, of which multicast may save half. More copies in flight than these
+ * bytes last would not arrive sooner. As all warps of a multistage block wait at its barriers, it has three
+ * stages or more if they fit. */
 #include "hexc/analysis/analysis.h"
 #include "hexc/pass/pass.h"
 #include "hexc/pass/pipeline.h"
@@ -69,20 +70,72 @@ registers_suffice(const Kernel *k, int blocks)
 	return blocks * lane * threads_of(k) <= k->unit->target->regs;
 }
 
+/* Does a reduction combine elements of several warps? Not if each of them can have whole rows of a wgmma. */
+static bool
+is_across_warps(const Kernel *k, const Op *o)
+{
+	const Type *t = &op_source(o)->type;
+
+	if (!op_is(o, F_REDUCE))
+		return false;
+	return !schedule_has_roles(k->schedule) ||
+	       type_size(t) / t->shape[IMM(o, dim)] < (int64_t)WGMMA_M / WARPGROUP * k->warps;
+}
+
+static bool
+reads_tile(const Op *o, const Val *tile)
+{
+	for (int i = 0; i < o->nin; i++)
+		if (o->in[i]->type.space == S_shared && view_root(o->in[i]) == tile)
+			return true;
+	return false;
+}
+
+/* Does o, or an op in its regions, use the tile? */
+static bool
+uses_tile(const Op *o, const Val *tile)
+{
+	OpWalk w;
+
+	for (int r = 0; r < 2; r++)
+		for (const Op *x = o->blk[r] ? walk_first(&w, o->blk[r]) : NULL; x; x = walk_next(&w))
+			if (reads_tile(x, tile))
+				return true;
+	return reads_tile(o, tile);
+}
+
+/* Is the tile of `alloc`, outside of loops, used last by a pipeline loop, which leaves its memory free? */
+static bool
+ends_with_loop(const Op *alloc)
+{
+	const Op *last = NULL;
+
+	for (const Block *b = alloc->parent; b->owner; b = b->owner->parent)
+		if (b->owner->code == O_for)
+			return false;
+	for (const Op *o = alloc->next; o; o = o->next)
+		if (o->code != O_view && uses_tile(o, alloc->out[0]))
+			last = o;
+	return last && last->code == O_for && IMM(last, loop) == FOR_PIPELINE;
+}
+
 /* Returns the bytes of shared memory for other things than the loops' stages: other tiles, pipelines that
  * state their stages, what warps exchange for reductions, and the subtiles through which warp-specialized
- * kernels store. */
+ * kernels store, where no tile leaves its memory to them. */
 static double
 other_bytes(Kernel *k, double rings)
 {
-	double bytes = schedule_has_roles(k->schedule) ? fmin(EPILOGUE_BYTES, accumulator_bytes(k)) : 0;
+	double bytes = 0, left = 0;
+	double subtiles = schedule_has_roles(k->schedule) ? fmin(EPILOGUE_BYTES, accumulator_bytes(k)) : 0;
 	bool reduces = false;
 	OpWalk w;
 
 	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		reduces |= op_is(o, F_REDUCE);
-		if (o->code == O_alloc && o->out[0]->type.space == S_shared)
+		reduces |= is_across_warps(k, o);
+		if (o->code == O_alloc && o->out[0]->type.space == S_shared) {
 			bytes += bytes_of(&o->out[0]->type);
+			left += ends_with_loop(o) ? bytes_of(&o->out[0]->type) : 0;
+		}
 		if (o->code == O_for && IMM(o, loop) == FOR_PIPELINE && IMM(o, stages) > 1) {
 			Pipe p;
 
@@ -90,7 +143,7 @@ other_bytes(Kernel *k, double rings)
 			bytes += (double)(IMM(o, stages) - 1) * stage_bytes(&p);
 		}
 	}
-	return bytes + (reduces ? EXCHANGE_BYTES : 0) - rings;
+	return bytes + fmax(subtiles - left, 0) + (reduces ? EXCHANGE_BYTES : 0) - rings;
 }
 
 /* Returns how many stages of `rings` bytes in all fit into one of `blocks` blocks that share an SM. */
@@ -115,6 +168,38 @@ sharing_blocks(Kernel *k, double rings)
 }
 
 /* ---- an iteration -------------------------------------------------------------------------------------- */
+
+/* Does v depend on the result of a dot of the same iteration? */
+static bool
+follows_dot(const Pipe *p, const Val *v, uint8_t *seen)
+{
+	const Op *o = v->def;
+	bool first = !seen[v->id]++;
+
+	if (!first || !o || !block_inside(o->parent, p->body))
+		return false;
+	for (int i = 0; i < o->nin; i++)
+		if (o->code == O_dot || follows_dot(p, o->in[i], seen))
+			return true;
+	return false;
+}
+
+/* Returns the stages that an iteration's dots read: also the preceding one's, where a dot of what another one
+ * yields is to run beside the next iteration's. */
+static int
+stages_read(const Pipe *p)
+{
+	const Kernel *k = p->k;
+	OpWalk w;
+
+	if (!(k->unit->target->features & T_WGMMA) || !schedule_has_roles(k->schedule))
+		return 1;
+	for (Op *o = walk_first(&w, p->body); o; o = walk_next(&w))
+		if (o->code == O_dot &&
+		    follows_dot(p, mma_a(o), NEWN(k->unit->arena, uint8_t, k->nval + 1)))
+			return 2;
+	return 1;
+}
 
 /* Returns the cycles for which an iteration's dots occupy the tensor cores. */
 static double
@@ -146,7 +231,7 @@ covering_stages(const Pipe *p, int blocks)
 	double shared = roles && k->unit->target->features & T_MULTICAST ? PAIR : 1;
 	double cycles = fmax(dot_cycles(p), stage_bytes(p) / (shared * l2_bytes(rates)));
 
-	return cycles > 0 ? 1 + ceil(latency / (cycles * blocks)) : 0;
+	return cycles > 0 ? stages_read(p) + ceil(latency / (cycles * blocks)) : 0;
 }
 
 /* ---- loops --------------------------------------------------------------------------------------------- */

@@ -9,12 +9,13 @@ typedef struct Walk {
 	const uint32_t *web; /* [n] */
 	/* [n] index of the block's commit that closed the value's group; 0: not tracked here */
 	int64_t *group;
+	int64_t *reader; /* [n] the same of a loop's register operand: the group of the MMA that reads it */
 	uint32_t n; /* number of values when the walk began */
 	const Op **since; /* MMAs since the last commit */
 	int nsince, cap;
 	/* commits so far; the last one that this pass waits for; those waited for */
 	int64_t commits, ours, waited;
-	bool soon; /* MMAs in flight read registers */
+	bool soon; /* MMAs in flight read registers that the iteration computed */
 	bool fenced; /* no access to registers since a fence */
 } Walk;
 
@@ -96,6 +97,20 @@ copy_needs(const Walk *w, const Op *o)
 	return last;
 }
 
+/* Returns the last group that reads registers which a result of o will have in the next iteration, so that o
+ * may be computed in them; 0 if there is none. */
+static int64_t
+carried_registers_need(const Walk *w, const Op *o)
+{
+	const Block *b = o->parent;
+	int64_t last = 0;
+
+	for (int i = 0; i < b->last->nin && b->owner->code == O_for; i++)
+		if (b->last->in[i]->def == o && b->arg[1 + i]->id < w->n)
+			last = max64(last, w->reader[b->arg[1 + i]->id]);
+	return last;
+}
+
 /* Returns the last group that must complete before o; 0 if there is none. At a fence, the registers of the
  * following MMAs are filled. */
 static int64_t
@@ -108,7 +123,7 @@ needed_by(const Walk *w, const Op *o)
 	for (const Op *p = o->next; o->code == O_wgmma_fence && p && p->code != O_wgmma_fence; p = p->next)
 		if (p->code == O_wgmma)
 			last = max64(last, max64(operands_need(w, p), copy_needs(w, p)));
-	return max64(last, operands_need(w, o));
+	return max64(max64(last, carried_registers_need(w, o)), operands_need(w, o));
 }
 
 /* Removes the wait for the last group: this walk inserts the waits for its MMAs. */
@@ -116,8 +131,12 @@ static void
 take_over(Walk *w, Op *wait)
 {
 	for (int i = 0; i < w->nsince; i++) {
+		const Val *factor = product_factor(w->since[i]);
+
 		w->group[w->since[i]->out[0]->id] = w->commits;
-		w->soon = w->soon || product_factor(w->since[i]);
+		if (factor && !factor->def)
+			w->reader[factor->id] = w->commits;
+		w->soon = w->soon || (factor && factor->def);
 	}
 	w->ours = w->commits;
 	op_unlink(wait);
@@ -198,6 +217,7 @@ place_waits(Kernel *k, Block *b)
 	Op *next;
 
 	w.group = NEWN(k->unit->arena, int64_t, w.n);
+	w.reader = NEWN(k->unit->arena, int64_t, w.n);
 	for (Op *o = b->first; o; o = next) {
 		next = o->next;
 		if (fences_again(&w, o)) {
