@@ -21,11 +21,10 @@
  * What a late MMA reads of its iteration is carried: its register operand, here P in 16 bits, and the index
  * of its stage. So a stage is in use for two iterations, and a ring needs a third one to be filled
  * meanwhile. The register operand is computed last in an iteration: an MMA in flight must not read registers
- * that are written (ptxas would serialize all MMAs, C7513). */
+ * that are written (ptxas would serialize all MMAs, C7513). More registers are not needed than the plan counts:
+ * P of the previous iteration is dead where this one's is computed. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/pass/pass.h"
-#include "infer/core/cost_constants.h"
-#include "infer/cost/cost.h"
 
 enum { HELD_STAGES = 2 }; /* stages in use at a time: that of the first MMAs, and that of the late ones */
 
@@ -190,37 +189,13 @@ is_plain(const Overlap *p)
 	return true;
 }
 
-static int64_t
-words(const Val *v)
-{
-	if (v->type.space == S_scalar)
-		return 0;
-	return layout_words(v->type.layout, dtype_slot_bits(v->type.dtype));
-}
-
-/* Are there registers for the late MMAs' operands beside the accumulators of all? */
-static bool
-has_registers(const Overlap *p)
-{
-	int64_t carried = 0, most = 0, limit = IMM(kernel_roles(p->k), consumer);
-
-	for (int i = 1; i < p->body->narg; i++)
-		carried += words(p->body->arg[i]);
-	for (int i = 0; i < p->nlate; i++)
-		carried += words(product_factor(p->late[i]));
-	for (const Op *o = p->body->first; o; o = o->next)
-		if (o->code == O_wgmma && only_yielded(p, o->out[0]) < 0)
-			most = max64(most, words(o->out[0]));
-	return !limit || carried + most + ROLE_REGISTERS <= limit;
-}
-
 static bool
 find_overlap(Overlap *p)
 {
 	int split = (int)IMM(p->loop, split);
 
 	return split != SPLIT_PROLOGUE && split != SPLIT_REMAINDER && is_plain(p) && find_products(p) &&
-	       find_arrivals(p) && has_registers(p);
+	       find_arrivals(p);
 }
 
 /* ---- the transformed loop --------------------------------------------------------------------------- */
@@ -358,23 +333,54 @@ delay_product(Overlap *p, ValueMap *first, ValueMap *before, Op *o)
 	o->in[IN_mma_acc] = arg;
 }
 
-/* Returns the first op of the body that uses the result of a late MMA. */
-static Op *
-first_use(const Overlap *p)
+/* Marks in `uses` the values of the body that depend on the results of late MMAs. Returns whether they are only
+ * computed with: ops that use them may run later in the iteration. */
+static bool
+find_users(const Overlap *p, bool *uses)
 {
-	for (Op *o = p->at; o; o = o->next)
+	for (int i = 0; i < p->nlate; i++)
+		uses[p->late[i]->out[0]->id] = true;
+	for (const Op *o = p->at; o != p->body->last; o = o->next) {
+		bool any = false;
+
 		for (int i = 0; i < o->nin; i++)
-			for (int j = 0; j < p->nlate; j++)
-				if (o->in[i] == p->late[j]->out[0])
-					return o;
-	return p->body->last;
+			any = any || uses[o->in[i]->id];
+		if (any && (!op_is(o, F_PURE) || o->blk[0]))
+			return false;
+		for (int i = 0; i < o->nout; i++)
+			uses[o->out[i]->id] |= any;
+	}
+	return true;
+}
+
+/* Moves what uses results of late MMAs to the end of the iteration, so that all else runs before the wait for
+ * them. Returns the first of these ops. */
+static Op *
+sink_users(const Overlap *p)
+{
+	Op *yield = p->body->last, *first = yield;
+	bool *uses = NEWN(p->k->unit->arena, bool, p->k->nval + 1), movable = find_users(p, uses);
+
+	for (Op *o = p->at, *next; o != first; o = next) {
+		next = o->next;
+		for (int i = 0; i < o->nin; i++) {
+			if (!uses[o->in[i]->id])
+				continue;
+			if (!movable)
+				return o;
+			op_move_before(o, yield);
+			first = first == yield ? o : first;
+			break;
+		}
+	}
+	return first;
 }
 
 /* Moves the arrivals to where the late MMAs are waited for; they release the previous iteration's stage. */
 static void
 delay_arrivals(Overlap *p, ValueMap *first, ValueMap *before)
 {
-	Op *use = first_use(p);
+	Op *use = sink_users(p);
 
 	for (int i = 0; i < p->narrive; i++) {
 		p->arrive[i]->in[IN_mbarrier_slot] =
@@ -383,15 +389,23 @@ delay_arrivals(Overlap *p, ValueMap *first, ValueMap *before)
 	}
 }
 
-/* Moves the computation of what is carried to registers of late MMAs to the end of the iteration. */
+/* Moves the last step of computing what is carried to registers of late MMAs to the end of the iteration, or
+ * repeats it there if its result has other uses. */
 static void
 sink_factors(const Overlap *p)
 {
-	for (int i = 0; i < p->nlate; i++) {
-		Op *o = p->body->last->in[product_factor(p->late[i])->index - 1]->def;
+	Op *yield = p->body->last;
 
-		if (o && o->parent == p->body && op_is(o, F_PURE) && !o->blk[0] && p->uses[o->out[0]->id] == 1)
-			op_move_before(o, p->body->last);
+	for (int i = 0; i < p->nlate; i++) {
+		int at = product_factor(p->late[i])->index - 1;
+		Op *o = yield->in[at]->def;
+
+		if (!o || o->parent != p->body || !op_is(o, F_PURE) || o->blk[0])
+			continue;
+		if (p->uses[o->out[0]->id] == 1)
+			op_move_before(o, yield);
+		else
+			yield->in[at] = op_clone(p->body, yield, o, NULL, NULL)->out[0];
 	}
 }
 

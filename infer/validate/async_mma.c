@@ -10,7 +10,8 @@
  * number of younger groups. An arrival at a barrier that the producers wait for before they fill a tile
  * signals that the stage is no longer read. A value being computed may only be accumulated in place: by one
  * MMA after which the value is not used, or at the end of an iteration as the accumulator that the
- * iteration started with. */
+ * iteration started with. A register operand that the loop carries must not be computed anew while an MMA in
+ * flight reads it, since both values have the same registers. */
 #include "infer/validate/linear_form.h"
 #include "infer/validate/async_mma.h"
 #include "infer/validate/validate.h"
@@ -305,6 +306,19 @@ written(AsyncMmaCheck *f, const AsyncMmaState *s, const Op *o)
 			violation(f, o, "writes a tile that an asynchronous MMA in flight reads");
 }
 
+/* Validates that o does not compute a loop-carried operand anew that an MMA in flight reads. */
+static void
+renewed(AsyncMmaCheck *f, const AsyncMmaState *s, const Op *o)
+{
+	const Block *b = o->parent;
+
+	for (int i = 0; b->owner->code == O_for && i < b->last->nin; i++)
+		for (int j = 0; j < s->n && b->last->in[i]->def == o; j++)
+			if (!s->read[j].made && s->read[j].tile == b->arg[1 + i])
+				violation(f, o, "computes the operand of the next iteration's MMA, in registers that "
+				                "an asynchronous MMA in flight reads");
+}
+
 static void walk_block(AsyncMmaCheck *f, AsyncMmaState *s, const Block *b);
 
 static void
@@ -391,6 +405,7 @@ static void
 walk_op(AsyncMmaCheck *f, AsyncMmaState *s, const Op *o)
 {
 	takes(f, s, o);
+	renewed(f, s, o);
 	if (o->code == O_wgmma)
 		issue(f, s, o);
 	else if (o->code == O_wgmma_fence)
