@@ -53,14 +53,26 @@ index_words(Text *t, const Kernel *k, const Val *v, int depth)
 	}
 }
 
+/* Returns o if it is a loop, or the loop in the `if` o of pass overlap_mmas; NULL: neither. */
+static const Op *
+loop_of(const Op *o)
+{
+	const Op *loop = o->code == O_if ? o->blk[0]->last : NULL;
+
+	while (loop && loop->code != O_for)
+		loop = loop->prev;
+	return o->code == O_for ? o : loop;
+}
+
 /* Returns the loop that precedes o, skipping barriers. */
 static const Op *
 loop_before(const Op *o)
 {
-	do
-		o = o->prev;
-	while (o && o->code != O_for);
-	return o;
+	const Op *loop = NULL;
+
+	for (o = o->prev; o && !loop; o = o->prev)
+		loop = loop_of(o);
+	return loop;
 }
 
 static const char *

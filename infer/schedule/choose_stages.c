@@ -10,7 +10,7 @@
  *     (S - H) n T >= LOADED * latency,     n: blocks that share an SM,  T: cycles of an iteration of one
  *
  * S is the least such number, as far as shared memory suffices. H is the number of stages that are read at a
- * time: 1, or 2 where pass overlap_products will run a dot one iteration later. T is the larger of the time of
+ * time: 1, or 2 where pass overlap_mmas will run a dot one iteration later. T is the larger of the time of
  * the dots and that of the bytes from L2, of which multicast may save half. More copies in flight than these
  * bytes last would not arrive sooner. As all warps of a multistage block wait at its barriers, it has three
  * stages or more if they fit. */

@@ -10,7 +10,7 @@
  * number of younger groups. An arrival at a barrier that the producers wait for before they fill a tile
  * signals that the stage is no longer read. A value being computed may only be accumulated in place: by one
  * MMA after which the value is not used, or at the end of an iteration as the accumulator that the
- * iteration started with. A register operand that the loop carries must not be computed anew while an MMA in
+ * iteration started with. A register operand that the loop carries must not be recomputed while an MMA in
  * flight reads it, since both values have the same registers. */
 #include "infer/validate/linear_form.h"
 #include "infer/validate/async_mma.h"
@@ -306,7 +306,7 @@ written(AsyncMmaCheck *f, const AsyncMmaState *s, const Op *o)
 			violation(f, o, "writes a tile that an asynchronous MMA in flight reads");
 }
 
-/* Validates that o does not compute a loop-carried operand anew that an MMA in flight reads. */
+/* Validates that o does not recompute a loop-carried operand that an MMA in flight reads. */
 static void
 renewed(AsyncMmaCheck *f, const AsyncMmaState *s, const Op *o)
 {
@@ -315,8 +315,9 @@ renewed(AsyncMmaCheck *f, const AsyncMmaState *s, const Op *o)
 	for (int i = 0; b->owner->code == O_for && i < b->last->nin; i++)
 		for (int j = 0; j < s->n && b->last->in[i]->def == o; j++)
 			if (!s->read[j].made && s->read[j].tile == b->arg[1 + i])
-				violation(f, o, "computes the operand of the next iteration's MMA, in registers that "
-				                "an asynchronous MMA in flight reads");
+				violation(f, o,
+				          "computes the operand of the next iteration's MMA, in registers "
+				          "that an asynchronous MMA in flight reads");
 }
 
 static void walk_block(AsyncMmaCheck *f, AsyncMmaState *s, const Block *b);

@@ -280,6 +280,23 @@ kernel k(A: f16[64, K], C: out f32[64, 64]) assume K % 8 == 0
     C[:, :] = acc;
 }
 END2
+w overlap "the last MMA of an iteration does not run beside the next iteration's first: that takes 3 stages or more (now 2)" \
+	-W overlap --arch sm_90a --schedule roles <<'END2'
+kernel k(A: f16[64, 64], B: f16[N, 64], C: out f32[64, 64]) assume N % 64 == 0
+{
+    grid(1);
+    let a: shared = A[:, :];
+    var acc: register f32[64, 64] = 0;
+    pipeline n in 0..N step 64 stages 2 {
+        let b: shared = B[n :+ 64, :];
+        acc += dot(f16(dot(a, b.T)), b);
+    }
+    C[:, :] = acc;
+}
+END2
+cp "$dir/w.hexc" "$dir/two.hexc"
+sed 's/stages 2/stages 3/' "$dir/two.hexc" >"$dir/three.hexc"
+quiet overlap --arch sm_90a --schedule roles <"$dir/three.hexc"
 w unjudged 'the pipeline stages that it and other accesses use are not known' --prove --arch sm_90a --kernel stored <test/examples/roles.hexc
 # 16 x 64 per iteration is too little work for a consumer warpgroup; and one with a single stage.
 w roles 'loop is not warp-specialized: candidate ' -W roles --arch sm_90a <<'END2'

@@ -1,4 +1,4 @@
-/* overlap_products.c - pass overlap_products: runs the last asynchronous MMAs of a loop iteration one
+/* overlap_mmas.c - pass overlap_mmas: runs the last asynchronous MMAs of a loop iteration one
  * iteration later, beside the first ones of the next (FlashAttention-3: intra-warpgroup pipelining).
  *
  * requires   roles, after pass infer: movable waits and arrivals, which pass wgmma_waits will place
@@ -19,17 +19,17 @@
  *                                             }
  *
  * What a late MMA reads of its iteration is carried: its register operand, here P in 16 bits, and the index
- * of its stage. So a stage is in use for two iterations, and a ring needs a third one to be filled
+ * of its stage. So a stage is in use for two iterations, and a circular buffer needs a third one to be filled
  * meanwhile. The register operand is computed last in an iteration: an MMA in flight must not read registers
- * that are written (ptxas would serialize all MMAs, C7513). More registers are not needed than the plan counts:
- * P of the previous iteration is dead where this one's is computed. */
+ * that are written (ptxas would serialize all MMAs, C7513). No more registers are needed than the plan
+ * counts: P of the previous iteration is dead where this one's is computed. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/pass/pass.h"
 
 enum { HELD_STAGES = 2 }; /* stages in use at a time: that of the first MMAs, and that of the late ones */
 
 /* A loop to transform. */
-typedef struct Overlap {
+typedef struct MmaOverlap {
 	Kernel *k;
 	const uint32_t *uses; /* by value id */
 	Op *loop;
@@ -40,7 +40,7 @@ typedef struct Overlap {
 	Op **arrive; /* arrivals that release what they read */
 	int narrive, arrive_cap;
 	uint8_t *follows; /* by value id: does it depend on an MMA of its iteration? 0: not computed yet */
-} Overlap;
+} MmaOverlap;
 
 /* ---- which MMAs are late --------------------------------------------------------------------------- */
 
@@ -57,7 +57,7 @@ own_wait(const Op *o)
 
 /* Does v depend on the result of an MMA of the same iteration? */
 static bool
-follows_product(Overlap *p, const Val *v)
+follows_mma(MmaOverlap *p, const Val *v)
 {
 	enum { NO = 1, YES };
 	const Op *o = v->def;
@@ -67,7 +67,7 @@ follows_product(Overlap *p, const Val *v)
 	if (!p->follows[v->id]) {
 		p->follows[v->id] = o->code == O_wgmma ? YES : NO;
 		for (int i = 0; i < o->nin; i++)
-			if (follows_product(p, o->in[i]))
+			if (follows_mma(p, o->in[i]))
 				p->follows[v->id] = YES;
 	}
 	return p->follows[v->id] == YES;
@@ -83,9 +83,10 @@ is_behind(const Op *o, const Op *front)
 	return false;
 }
 
-/* Returns the index among the loop's carried values of v, which only the yield uses; -1: it has other uses. */
+/* Returns the index among the loop's carried values of v, which only the yield uses; -1: it has other
+ * uses. */
 static int
-only_yielded(const Overlap *p, const Val *v)
+only_yielded(const MmaOverlap *p, const Val *v)
 {
 	const Op *yield = p->body->last;
 
@@ -96,7 +97,7 @@ only_yielded(const Overlap *p, const Val *v)
 }
 
 static bool
-is_written_here(const Overlap *p, Val *tile)
+is_written_here(const MmaOverlap *p, Val *tile)
 {
 	OpWalk w;
 
@@ -112,7 +113,7 @@ is_written_here(const Overlap *p, Val *tile)
 /* Does v have the same elements one iteration later? Registers and scalars are carried; shared memory must be
  * that of another loop, or a stage, which keeps its elements until its release. */
 static bool
-can_be_late(const Overlap *p, Val *v)
+can_be_late(const MmaOverlap *p, Val *v)
 {
 	const Val *root = v;
 
@@ -125,18 +126,18 @@ can_be_late(const Overlap *p, Val *v)
 
 /* Is o an MMA that nothing in its iteration needs, whose register operand follows another MMA? */
 static bool
-is_late(Overlap *p, const Op *o)
+is_late(MmaOverlap *p, const Op *o)
 {
 	const Val *factor = product_factor(o);
 
 	return o->code == O_wgmma && o->nin == 3 && own_wait(o) && only_yielded(p, o->out[0]) >= 0 &&
-	       !val_is_zero(mma_acc(o)) && factor && follows_product(p, factor) && can_be_late(p, mma_a(o)) &&
+	       !val_is_zero(mma_acc(o)) && factor && follows_mma(p, factor) && can_be_late(p, mma_a(o)) &&
 	       can_be_late(p, mma_b(o));
 }
 
 /* Do all uses of v in the body follow p->at? */
 static bool
-used_behind(const Overlap *p, const Val *v)
+used_behind(const MmaOverlap *p, const Val *v)
 {
 	OpWalk w;
 
@@ -147,9 +148,9 @@ used_behind(const Overlap *p, const Val *v)
 	return true;
 }
 
-/* Finds the late MMAs, and the place behind the first of the others. */
+/* Finds the late MMAs, and the place after the first of the others. */
 static bool
-find_products(Overlap *p)
+find_mmas(MmaOverlap *p)
 {
 	for (Op *o = p->body->first; o; o = o->next)
 		if (is_late(p, o))
@@ -165,23 +166,37 @@ find_products(Overlap *p)
 	return p->at && p->nlate;
 }
 
-/* Finds the arrivals behind the first late MMA. Each ring must have a stage to fill besides those in use. */
+static void
+remark_stages(const MmaOverlap *p, int64_t stages)
+{
+	if (diag_wants(p->k->unit->diag, DW_overlap))
+		diag_warn(p->k->unit->diag, DW_overlap, p->loop->src,
+		          "the last MMA of an iteration does not run beside the next iteration's first: that "
+		          "takes %d stages or more (now %lld)",
+		          HELD_STAGES + 1, (long long)stages);
+}
+
+/* Finds the arrivals after the first late MMA. Each ring must have a stage to fill besides those in use. */
 static bool
-find_arrivals(Overlap *p)
+find_arrivals(MmaOverlap *p)
 {
 	for (Op *o = p->late[0]; o; o = o->next) {
 		if (o->code != O_mbarrier_arrive)
 			continue;
-		if (!IMM(o, sinkable) || mbarrier_barrier(o)->type.shape[0] <= HELD_STAGES)
+		if (!IMM(o, sinkable))
 			return false;
+		if (mbarrier_barrier(o)->type.shape[0] <= HELD_STAGES) {
+			remark_stages(p, mbarrier_barrier(o)->type.shape[0]);
+			return false;
+		}
 		VEC_PUSH(p->k->unit->arena, p->arrive, p->narrive, p->arrive_cap, o);
 	}
 	return true;
 }
 
-/* Is the body a list of ops that may be copied in front of the loop? */
+/* Is the body a list of ops that may be copied to before the loop? */
 static bool
-is_plain(const Overlap *p)
+is_plain(const MmaOverlap *p)
 {
 	for (const Op *o = p->body->first; o; o = o->next)
 		if (o->blk[0] || o->code == O_alloc || o->code == O_mbarrier)
@@ -190,41 +205,41 @@ is_plain(const Overlap *p)
 }
 
 static bool
-find_overlap(Overlap *p)
+find_overlap(MmaOverlap *p)
 {
 	int split = (int)IMM(p->loop, split);
 
-	return split != SPLIT_PROLOGUE && split != SPLIT_REMAINDER && is_plain(p) && find_products(p) &&
+	return split != SPLIT_PROLOGUE && split != SPLIT_REMAINDER && is_plain(p) && find_mmas(p) &&
 	       find_arrivals(p);
 }
 
 /* ---- the transformed loop --------------------------------------------------------------------------- */
 
 /* Maps values of the loop to others. */
-typedef struct ValueMap {
+typedef struct ValMap {
 	Val **to; /* by value id; NULL: itself */
 	uint32_t n;
-} ValueMap;
+} ValMap;
 
 static Val *
 mapped(void *user, Val *v)
 {
-	const ValueMap *m = user;
+	const ValMap *m = user;
 
 	return v->id < m->n && m->to[v->id] ? m->to[v->id] : v;
 }
 
-static ValueMap
-map_new(const Overlap *p)
+static ValMap
+map_new(const MmaOverlap *p)
 {
-	ValueMap m = { .n = p->k->nval + 1 };
+	ValMap m = { .n = p->k->nval + 1 };
 
 	m.to = NEWN(p->k->unit->arena, Val *, m.n);
 	return m;
 }
 
 static Op *
-clone_mapped(ValueMap *m, Block *b, Op *at, const Op *o)
+clone_mapped(ValMap *m, Block *b, Op *at, const Op *o)
 {
 	Op *c = op_clone(b, at, o, mapped, m);
 
@@ -235,7 +250,7 @@ clone_mapped(ValueMap *m, Block *b, Op *at, const Op *o)
 
 /* Is o part of a late MMA, or an arrival that follows one? */
 static bool
-runs_late(const Overlap *p, const Op *o)
+runs_late(const MmaOverlap *p, const Op *o)
 {
 	for (int i = 0; i < p->nlate; i++)
 		if (o == p->late[i] || o == p->late[i]->prev || o == p->late[i]->next ||
@@ -250,7 +265,7 @@ runs_late(const Overlap *p, const Op *o)
 /* Inserts `if lo < hi` in place of the loop, which moves into it; its second region yields the loop's initial
  * values. */
 static Op *
-guard_loop(Overlap *p)
+guard_loop(MmaOverlap *p)
 {
 	Op *loop = p->loop, *o;
 	Block *b = loop->parent;
@@ -272,9 +287,9 @@ guard_loop(Overlap *p)
 	return o;
 }
 
-/* Clones the first iteration in front of the loop, without what runs late. */
+/* Clones the first iteration before the loop, without what runs late. */
 static void
-peel_first(const Overlap *p, ValueMap *first)
+peel_first(const MmaOverlap *p, ValMap *first)
 {
 	first->to[p->body->arg[0]->id] = for_lo(p->loop);
 	for (int i = 0; i < p->loop->nout; i++)
@@ -286,21 +301,24 @@ peel_first(const Overlap *p, ValueMap *first)
 
 /* Starts the loop with its second iteration. */
 static void
-start_second(const Overlap *p, ValueMap *first)
+start_second(const MmaOverlap *p, ValMap *first)
 {
 	Op *loop = p->loop;
 	Block *b = loop->parent;
 
 	for (int i = 0; i < loop->nout; i++)
 		loop->in[IN_for_init + i] = mapped(first, p->body->last->in[i]);
-	for (int i = 0; i < p->nlate; i++)
-		loop->in[IN_for_init + only_yielded(p, p->late[i]->out[0])] = mapped(first, mma_acc(p->late[i]));
+	for (int i = 0; i < p->nlate; i++) {
+		int at = only_yielded(p, p->late[i]->out[0]);
+
+		loop->in[IN_for_init + at] = mapped(first, mma_acc(p->late[i]));
+	}
 	loop->in[IN_for_lo] = ir_bin(b, loop, O_add, for_lo(loop), for_step(loop));
 }
 
-/* Returns v of the previous iteration: a view or a constant anew, everything else carried. */
+/* Returns v of the previous iteration: a view or a constant is cloned, everything else carried. */
 static Val *
-from_before(Overlap *p, ValueMap *first, ValueMap *before, Val *v)
+from_before(MmaOverlap *p, ValMap *first, ValMap *before, Val *v)
 {
 	Op *o = v->def;
 
@@ -316,9 +334,9 @@ from_before(Overlap *p, ValueMap *first, ValueMap *before, Val *v)
 	return before->to[v->id] = p->body->arg[p->body->narg - 1];
 }
 
-/* Moves MMA o of the previous iteration, with its fence, commit and wait, in front of p->at. */
+/* Moves MMA o of the previous iteration, with its fence, commit and wait, to before p->at. */
 static void
-delay_product(Overlap *p, ValueMap *first, ValueMap *before, Op *o)
+delay_mma(MmaOverlap *p, ValMap *first, ValMap *before, Op *o)
 {
 	Op *part[] = { o->prev, o, o->next, o->next->next }, *yield = p->body->last;
 	int at = only_yielded(p, o->out[0]);
@@ -333,10 +351,10 @@ delay_product(Overlap *p, ValueMap *first, ValueMap *before, Op *o)
 	o->in[IN_mma_acc] = arg;
 }
 
-/* Marks in `uses` the values of the body that depend on the results of late MMAs. Returns whether they are only
- * computed with: ops that use them may run later in the iteration. */
+/* Marks in `uses` the values of the body that depend on the results of late MMAs. Returns whether only pure
+ * ops use them, which may run later in the iteration. */
 static bool
-find_users(const Overlap *p, bool *uses)
+find_users(const MmaOverlap *p, bool *uses)
 {
 	for (int i = 0; i < p->nlate; i++)
 		uses[p->late[i]->out[0]->id] = true;
@@ -356,7 +374,7 @@ find_users(const Overlap *p, bool *uses)
 /* Moves what uses results of late MMAs to the end of the iteration, so that all else runs before the wait for
  * them. Returns the first of these ops. */
 static Op *
-sink_users(const Overlap *p)
+sink_users(const MmaOverlap *p)
 {
 	Op *yield = p->body->last, *first = yield;
 	bool *uses = NEWN(p->k->unit->arena, bool, p->k->nval + 1), movable = find_users(p, uses);
@@ -378,7 +396,7 @@ sink_users(const Overlap *p)
 
 /* Moves the arrivals to where the late MMAs are waited for; they release the previous iteration's stage. */
 static void
-delay_arrivals(Overlap *p, ValueMap *first, ValueMap *before)
+delay_arrivals(MmaOverlap *p, ValMap *first, ValMap *before)
 {
 	Op *use = sink_users(p);
 
@@ -392,7 +410,7 @@ delay_arrivals(Overlap *p, ValueMap *first, ValueMap *before)
 /* Moves the last step of computing what is carried to registers of late MMAs to the end of the iteration, or
  * repeats it there if its result has other uses. */
 static void
-sink_factors(const Overlap *p)
+sink_factors(const MmaOverlap *p)
 {
 	Op *yield = p->body->last;
 
@@ -411,7 +429,7 @@ sink_factors(const Overlap *p)
 
 /* Clones the views and constants of the body that v consists of before `at`. */
 static void
-clone_source(const Overlap *p, ValueMap *m, Op *at, Val *v)
+clone_source(const MmaOverlap *p, ValMap *m, Op *at, Val *v)
 {
 	if (!v->def || v->def->parent != p->body || mapped(m, v) != v)
 		return;
@@ -420,11 +438,11 @@ clone_source(const Overlap *p, ValueMap *m, Op *at, Val *v)
 	clone_mapped(m, at->parent, at, v->def);
 }
 
-/* Runs the late MMAs of the last iteration behind the loop. */
+/* Runs the late MMAs of the last iteration after the loop. */
 static void
-finish_last(const Overlap *p)
+finish_last(const MmaOverlap *p)
 {
-	ValueMap last = map_new(p);
+	ValMap last = map_new(p);
 	Op *yield = p->loop->parent->last;
 
 	for (int i = 0; i < p->loop->nout; i++)
@@ -447,29 +465,29 @@ finish_last(const Overlap *p)
 }
 
 static void
-overlap(Overlap *p)
+overlap(MmaOverlap *p)
 {
-	ValueMap first = map_new(p), before = map_new(p);
+	ValMap first = map_new(p), before = map_new(p);
 
 	guard_loop(p);
 	peel_first(p, &first);
 	start_second(p, &first);
 	for (int i = 0; i < p->nlate; i++)
-		delay_product(p, &first, &before, p->late[i]);
+		delay_mma(p, &first, &before, p->late[i]);
 	delay_arrivals(p, &first, &before);
 	sink_factors(p);
 	finish_last(p);
 }
 
 bool
-pass_overlap_products(Kernel *k)
+pass_overlap_mmas(Kernel *k)
 {
 	const Op *roles = kernel_roles(k);
 	bool changed = false;
 	OpWalk w;
 
 	for (Op *o = roles ? walk_first(&w, roles->blk[1]) : NULL; o; o = walk_next(&w)) {
-		Overlap p = { .k = k, .loop = o };
+		MmaOverlap p = { .k = k, .loop = o };
 
 		if (o->code != O_for)
 			continue;
