@@ -8,6 +8,7 @@
 #include "ptxgen/base/divmod_iv.h"
 #include "ptxgen/base/packed_word.h"
 #include "ptxgen/element/dequant.h"
+#include "ptxgen/element/position_compare.h"
 #include "ptxgen/element/index_arith.h"
 #include "ptxgen/element/element_value.h"
 #include "ptxgen/element/slow_path.h"
@@ -447,11 +448,13 @@ pull_elt(Codegen *g, Op *o, int w)
 void
 emit_elt(Codegen *g, Op *o)
 {
-	void *offset = offset_plan(g, o);
+	void *offset = offset_plan(g, o), *position = position_plan(g, o);
 
 	BUG_IF(g->a, o->nin > 3);
 	if (offset)
 		tile_lazy(g, o, offset_pull, offset);
+	else if (position)
+		tile_lazy(g, o, position_pull, position);
 	else if (is_index(o))
 		tile_lazy(g, o, pull_index, NULL);
 	else
