@@ -62,6 +62,13 @@ access_is_update(const Op *o)
 }
 
 bool
+access_is_signal(const Op *o)
+{
+	return access_is_update(o) && view_root(store_dest(o))->type.space == S_global &&
+	       (store_value(o)->type.space == S_scalar || type_size(&store_value(o)->type) == 1);
+}
+
+bool
 access_takes_words(const Op *o)
 {
 	return access_is_update(o) && dtype_info[store_value(o)->type.dtype].bits < 16;

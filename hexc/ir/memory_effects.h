@@ -22,6 +22,9 @@ bool split_goes_on(const Op *a, const Op *b);
 bool op_is_barrier(const Op *o);
 /* Is o an atomic store? */
 bool access_is_update(const Op *o);
+/* Is o an atomic store to one element of a tensor, by which blocks can hand memory to each other? If it has
+ * access_found, what other blocks stored before theirs may be read after it. */
+bool access_is_signal(const Op *o);
 /* Are both atomic stores of one kind? They commute on an element. */
 bool access_same_update(const Op *a, const Op *b);
 /* Is o an update of elements below the width of compare-and-swap, which reads and rewrites the rest of their

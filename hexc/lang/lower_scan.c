@@ -313,8 +313,8 @@ places_up(Lower *l, const ScanLowering *s, int64_t n, LoweredValue *v)
 	}
 }
 
-/* Returns the bits of the widest elements loaded from memory for v, through elementwise ops; 0 if none
- * are. */
+/* Returns the bits of the widest elements loaded from memory for v, through elementwise ops and reshapes; 0
+ * if none are. */
 static int
 bits_loaded(const Lower *l, const Val *v, bool *seen)
 {
@@ -326,7 +326,7 @@ bits_loaded(const Lower *l, const Val *v, bool *seen)
 	seen[v->id] = true;
 	if (o->code == O_load)
 		return dtype_info[v->type.dtype].bits;
-	for (int i = 0; op_is(o, F_ELT) && i < o->nin; i++) {
+	for (int i = 0; (op_is(o, F_ELT) || o->code == O_reshape) && i < o->nin; i++) {
 		int bits = bits_loaded(l, o->in[i], seen);
 
 		most = bits > most ? bits : most;

@@ -16,6 +16,7 @@
 typedef struct Fold {
 	Kernel *k;
 	Val **to; /* by id of the original values: its replacement, or NULL */
+	const Type **back; /* likewise: find_reshapes_back */
 	uint32_t n;
 	bool changed;
 } Fold;
@@ -39,8 +40,11 @@ becomes(Fold *f, Val *v, Val *r)
 	}
 	if (!r->name)
 		r->name = v->name;
-	if (v->type.kept && r->type.space == S_reg)
+	if (v->type.kept && r->type.space == S_reg) {
 		r->type.kept = true;
+		if (r->def && r->def->code == O_load)
+			IMM_SET(r->def, space_open, 0);
+	}
 	f->changed = true;
 }
 
@@ -77,6 +81,8 @@ fold_op(Fold *f, Op *o)
 		r = dtype_is_float(o->in[0]->type.dtype) ? fold_float(o) : fold_int(o);
 	if (!r)
 		r = fold_fact(o);
+	if (!r && o->out[0]->id < f->n && f->back[o->out[0]->id])
+		r = fold_round_trip(o, f->back[o->out[0]->id]);
 	if (r) {
 		becomes(f, o->out[0], r);
 		op_unlink(o);
@@ -169,9 +175,11 @@ fold_block(Fold *f, Block *b)
 bool
 pass_fold(Kernel *k)
 {
-	Fold f = { k, NULL, k->nval + 1, false };
+	Fold f = { .k = k, .n = k->nval + 1 };
 
 	f.to = NEWN(k->unit->arena, Val *, f.n);
+	f.back = NEWN(k->unit->arena, const Type *, f.n);
+	find_reshapes_back(k, f.back);
 	facts_keep(k);
 	if (k->grid)
 		fold_block(&f, k->grid);

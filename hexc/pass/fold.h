@@ -25,4 +25,10 @@ Val *fold_tile(Op *o);
 /* Folds by range analysis: values with one possible result, min and max with a known winner, x % c of a small
  * x. */
 Val *fold_fact(Op *o);
+/* fold_views.c: views of shared tiles; and reshapes that only add or drop extents of 1, where elementwise ops
+ * stand between one and the reshape back. find_reshapes_back finds, by Val.id, the type that such a reshape
+ * gives to a value or to what elementwise ops compute from it. fold_round_trip moves o before the first. */
+Val *fold_view(Op *o);
+void find_reshapes_back(Kernel *k, const Type **back);
+Val *fold_round_trip(Op *o, const Type *to);
 #endif

@@ -89,28 +89,38 @@ remake(Op *o, Val *x, const int64_t *imm)
 	return n->out[0];
 }
 
+/* Is a shape op from x to type t the identity? imm: that of a transpose. */
+static bool
+changes_nothing(OpCode code, const Val *x, const Type *t, const int64_t *imm)
+{
+	for (int d = 0; code == O_transpose && d < x->type.rank; d++)
+		if (imm[d] != d)
+			return false;
+	return type_equal(&x->type, t);
+}
+
 /* broadcast, transpose, reshape: equal elements stay equal; two in a row are merged. */
 static Val *
 fold_shape(Op *o)
 {
+	const Type *t = &o->out[0]->type;
 	Val *x = op_source(o);
 	Op *p = x->def;
-	bool same = type_equal(&x->type, &o->out[0]->type);
 	int64_t imm[DIM_MAX] = { 0 };
 	Constant c;
 
-	for (int d = 0; o->code == O_transpose && d < x->type.rank; d++)
-		same = same && IMM_AT(o, perm, d) == d;
-	if (same)
+	if (changes_nothing(o->code, x, t, o->imm))
 		return x;
 	if (const_get(x, &c))
-		return const_make(o, &o->out[0]->type, c);
+		return const_make(o, t, c);
 	if (p && p->code == O_splat)
-		return op_new(o->parent, o, O_splat, o->src, 1, p->in, 1, &o->out[0]->type)->out[0];
+		return op_new(o->parent, o, O_splat, o->src, 1, p->in, 1, t)->out[0];
 	if (!p || p->code != o->code)
 		return NULL;
 	for (int d = 0; o->code == O_transpose && d < x->type.rank; d++)
 		imm[d] = IMM_AT(p, perm, IMM_AT(o, perm, d));
+	if (changes_nothing(o->code, op_source(p), t, imm))
+		return op_source(p);
 	return remake(o, op_source(p), imm);
 }
 
@@ -212,6 +222,7 @@ fold_tile(Op *o)
 	case O_reduce_max:
 	case O_reduce_min: return fold_reduce(o);
 	case O_mask: return fold_mask(o);
+	case O_view: return fold_view(o);
 	case O_cast:
 		r = fold_cast(o);
 		break;

@@ -24,8 +24,11 @@
  * likewise depends only on the counter, are prefetched one iteration ahead, and carried with what is computed
  * from them alone (pipeline_prefetch.c). Integers may be addresses of copies, which are moved with these.
  *
- * Other copies and loads (an address that depends on a carried value, a tensor that the loop writes) stay in
- * place, synchronous; pass insert_barriers orders them. */
+ * Other copies and loads stay in place, synchronous; pass insert_barriers orders them: those with an address
+ * that depends on a carried value, those of tensors that the loop writes, and in a loop that observes signals
+ * of other blocks those of all tensors that the kernel writes. Another block may have written them shortly
+ * before its signal. */
+#include "hexc/ir/memory_effects.h"
 #include "hexc/pass/pass.h"
 #include "hexc/pass/pipeline.h"
 #include <string.h>
@@ -34,14 +37,30 @@ enum { STAGES_MAX = 64 };
 
 /* ---- the slice of the body that an address depends on ---------------------------------------- */
 
+/* Does an iteration of the loop observe signals of other blocks? */
 static bool
-written_in(const Pipe *p, const Val *tile)
+observes_blocks(Block *body)
+{
+	OpWalk w;
+
+	for (const Op *o = walk_first(&w, body); o; o = walk_next(&w))
+		if (access_is_signal(o) && access_found(o))
+			return true;
+	return false;
+}
+
+/* Can the tensor change before an iteration reads it: does the loop store to it, or observe that other blocks
+ * have? */
+static bool
+can_change(const Pipe *p, const Val *tile)
 {
 	const Param *par = val_param(p->k, tile);
 	OpWalk w;
 
 	if (!par || !par->written)
 		return par == NULL;
+	if (p->observes)
+		return true;
 	for (Op *o = walk_first(&w, p->body); o; o = walk_next(&w))
 		if (o->code == O_store && view_root(store_dest(o)) == tile)
 			return true;
@@ -57,7 +76,7 @@ makes_indices(const Pipe *p, const Op *o)
 }
 
 /* Can v be computed for another counter value? Only pure index arithmetic, views, and loads of single
- * elements of tensors that the loop does not write (block tables). */
+ * elements of tensors that do not change before it (block tables). */
 static bool
 movable(const Pipe *p, const Val *v, const Val *tile)
 {
@@ -72,7 +91,7 @@ movable(const Pipe *p, const Val *v, const Val *tile)
 		return false;
 	if (o->code == O_load) {
 		if ((v->type.space != S_scalar && !makes_indices(p, o)) ||
-		    written_in(p, view_root(load_source(o))))
+		    can_change(p, view_root(load_source(o))))
 			return false;
 	} else if (!op_is(o, F_PURE) || (v->type.space == S_reg && !makes_indices(p, o))) {
 		return false;
@@ -137,7 +156,7 @@ fill_ok(Pipe *p, const Op *alloc)
 		if (o->code == O_copy && view_root(copy_dest(o)) == tile) {
 			if (o->parent != p->body || read || val_is_alias(view_base(copy_dest(o))) ||
 			    !can_move(p, copy_source(o), tile) ||
-			    !can_move(p, copy_dest(o), tile) || written_in(p, view_root(copy_source(o))))
+			    !can_move(p, copy_dest(o), tile) || can_change(p, view_root(copy_source(o))))
 				return false;
 			filled = true;
 		} else if (o->code == O_store && view_root(store_dest(o)) == tile) {
@@ -158,7 +177,7 @@ load_ok(Pipe *p, const Op *o)
 
 	return t && (t->space == S_reg || (t->space == S_scalar && dtype_is_float(t->dtype))) &&
 	       load_source(o)->type.space == S_global && can_move(p, load_source(o), NULL) &&
-	       !written_in(p, view_root(load_source(o)));
+	       !can_change(p, view_root(load_source(o)));
 }
 
 /* Rejects explicit async copies, whose groups would be counted with the pass's own. */
@@ -198,6 +217,7 @@ pipe_open(Pipe *p, Kernel *k, Op *loop)
 	p->ids = ids_of(p->body);
 	p->met = NEWN(a, uint32_t, p->ids.nval);
 	p->ahead = NEWN(a, bool, p->ids.nval);
+	p->observes = observes_blocks(p->body);
 	for (Op *o = p->body->first; o; o = o->next) {
 		if (o->code == O_alloc && fill_ok(p, o)) {
 			StageBuffers r = { o, NULL, NULL };

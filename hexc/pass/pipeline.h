@@ -24,6 +24,7 @@ typedef struct Pipe {
 	Op *loop;
 	Block *body;
 	int64_t stages;
+	bool observes; /* signals of other blocks */
 	StageBuffers *ring;
 	int nring, ring_cap;
 	bool *ahead; /* by ids_val: is it computed one iteration ahead? */

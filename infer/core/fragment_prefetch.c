@@ -133,6 +133,16 @@ bit_order(const Rotate *r, const Val *v)
 	return r->sol ? r->sol->bit_order[v->id] != 0 : v->type.bit_order != 0;
 }
 
+/* Adds the load, which the dot may need in several places: two parts of one tile. */
+static void
+add_load(Rotate *r, Op *load)
+{
+	for (int i = 0; i < r->nload; i++)
+		if (r->load[i] == load)
+			return;
+	VEC_PUSH(r->k->unit->arena, r->load, r->nload, r->cap, load);
+}
+
 /* Can v be computed one iteration ahead: from shared memory and values that the loop does not change? */
 static bool
 operand_ok(Rotate *r, const Val *v, int depth)
@@ -149,7 +159,7 @@ operand_ok(Rotate *r, const Val *v, int depth)
 		if (v->type.space != S_reg || uses(r, v) != 1 || stages(r, o) || bit_order(r, v) ||
 		    !view_ok(r, load_source(o)))
 			return false;
-		VEC_PUSH(r->k->unit->arena, r->load, r->nload, r->cap, load);
+		add_load(r, load);
 		return true;
 	}
 	r->expands |= o->code == O_sparse_expand;

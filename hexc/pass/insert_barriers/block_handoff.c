@@ -39,18 +39,10 @@ typedef struct HandoffOps {
 	bool grew;
 } HandoffOps;
 
-/* Is o an update of one element of a tensor? */
-static bool
-is_signal(const Op *o)
-{
-	return access_is_update(o) && view_root(store_dest(o))->type.space == S_global &&
-	       (store_value(o)->type.space == S_scalar || type_size(&store_value(o)->type) == 1);
-}
-
 static bool
 is_signal_of(const Op *o, const Val *tensor)
 {
-	return is_signal(o) && view_root(store_dest(o)) == tensor;
+	return access_is_signal(o) && view_root(store_dest(o)) == tensor;
 }
 
 static void
@@ -212,8 +204,8 @@ same_element(const Act *a, const Act *b)
 	const Op *x = a->view->def, *y = b->view->def;
 	int64_t c, d;
 
-	if (!is_signal(a->op) || !is_signal(b->op) || !x || !y || x->code != O_view || y->code != O_view ||
-	    view_source(x) != view_source(y) || view_source(x) != a->root)
+	if (!access_is_signal(a->op) || !access_is_signal(b->op) || !x || !y || x->code != O_view ||
+	    y->code != O_view || view_source(x) != view_source(y) || view_source(x) != a->root)
 		return false;
 	for (int i = 1; i < x->nin; i++)
 		if (!val_is_const(x->in[i], &c) || !val_is_const(y->in[i], &d) || c != d)
@@ -292,7 +284,7 @@ sync_signals(Kernel *k)
 			add(k, &all, o, access_target(o), true);
 	}
 	for (const Op *o = walk_first(&w, k->body); o; o = walk_next(&w)) {
-		const Val *tensor = is_signal(o) && access_found(o) ? view_root(store_dest(o)) : NULL;
+		const Val *tensor = access_is_signal(o) && access_found(o) ? view_root(store_dest(o)) : NULL;
 
 		if (!tensor || IMM(o, ordered) || !hands_on(k, tensor, &all))
 			continue;
