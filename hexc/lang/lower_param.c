@@ -11,7 +11,8 @@ lower_is_const(const Lower *l, const Expr *e)
 		return false;
 	if (e->kind == EX_name) {
 		const Sym *s = sym_find(l, e->name);
-		return (s && value_is_const(&s->val)) || strcmp(e->name, "inf") == 0;
+		return (s && value_is_const(&s->val)) || lower_expr_dtype(l, e) != D_COUNT ||
+		       strcmp(e->name, "inf") == 0;
 	}
 	if (e->kind == EX_member)
 		return false;

@@ -195,18 +195,32 @@ all_used(OpJob *j)
 	return true;
 }
 
-/* Does the table's line match all sizes? */
-static bool
-holds_always(const OpJob *j, uint32_t line)
+/* Returns the guard of the table's line, *n characters; NULL: the line has none. */
+static const char *
+guard_of(const OpJob *j, uint32_t line, size_t *n)
 {
-	static const char always[] = " when 1";
-	const char *at = j->table;
-	size_t n, len = sizeof always - 1;
+	static const char mark[] = " when ";
+	const char *at = j->table, *guard;
 
 	for (; line > 1; line--)
 		at += strcspn(at, "\n") + 1;
-	n = strcspn(at, "\n");
-	return n > len && memcmp(at + n - len, always, len) == 0;
+	guard = strstr(at, mark);
+	at += strcspn(at, "\n");
+	if (!guard || guard > at)
+		return NULL;
+	guard += sizeof mark - 1;
+	*n = (size_t)(at - guard);
+	return guard;
+}
+
+/* Does line a match all sizes that line b does: has it no condition, or the same? */
+static bool
+takes_all_of(const OpJob *j, uint32_t a, uint32_t b)
+{
+	size_t na = 0, nb = 0;
+	const char *x = guard_of(j, a, &na), *y = guard_of(j, b, &nb);
+
+	return x && ((na == 1 && *x == '1') || (y && na == nb && memcmp(x, y, na) == 0));
 }
 
 bool
@@ -223,7 +237,7 @@ op_is_covered(const OpJob *j, const OpKernel *k)
 {
 	for (const OpKernel *b = j->kernel; b < k; b++)
 		if (b->line < k->line && b->tuned == k->tuned && !op_is_left_out(j, b->line) &&
-		    holds_always(j, b->line) && op_takes_any_address(b) >= op_takes_any_address(k))
+		    takes_all_of(j, b->line, k->line) && op_takes_any_address(b) >= op_takes_any_address(k))
 			return true;
 	return false;
 }
