@@ -39,7 +39,8 @@ position_range(const Val *v, int depth, PositionRange *r)
 	           position_range(elt_rhs(o), depth - 1, &y)) {
 		bool add = o->code == O_add;
 
-		*r = (PositionRange){ x.lo + (add ? y.lo : -y.hi), x.hi + (add ? y.hi : -y.lo), x.iota || y.iota };
+		*r = (PositionRange){ x.lo + (add ? y.lo : -y.hi), x.hi + (add ? y.hi : -y.lo),
+			              x.iota || y.iota };
 	} else {
 		return false;
 	}
