@@ -58,7 +58,6 @@ emit_iota(Codegen *g, Op *o)
 typedef struct MaskPlan {
 	int n, dim[DIM_MAX];
 	LV lane[DIM_MAX], bound[DIM_MAX]; /* i32 */
-	LV rest[DIM_MAX]; /* bound[] - lane[] */
 	int64_t most[DIM_MAX]; /* maximum of lane[] */
 	/* the bound and all lanes' positions are multiples: elements within a step are masked alike */
 	int64_t step[DIM_MAX];
@@ -84,8 +83,10 @@ inside_bound(Codegen *g, const Tile *t, const MaskPlan *p, int i, int64_t r)
 	LV bound = LLVMIsAConstantInt(p->bound[i]), at = const_i32(g, mask_at(t, p, i, r));
 	int64_t rest = bound ? LLVMConstIntGetSExtValue(bound) - mask_at(t, p, i, r) : 0;
 
-	if (!bound)
-		return LLVMBuildICmp(g->b, LLVMIntSLT, at, p->rest[i], "");
+	if (!bound) {
+		at = LLVMBuildAdd(g->b, p->lane[i], at, "");
+		return LLVMBuildICmp(g->b, LLVMIntSLT, at, p->bound[i], "");
+	}
 	return p->most[i] < rest ? NULL
 	                         : LLVMBuildICmp(g->b, LLVMIntSLT, p->lane[i], const_i32(g, rest), "");
 }
@@ -173,7 +174,6 @@ emit_mask(Codegen *g, Op *o)
 		p->most[p->n] = lane_index_most(type->layout, d);
 		p->bound[p->n] = clamped(g, scalar_get(g, mask_bound(o, p->n)),
 		                         val_fact_at(g->k, o, mask_bound(o, p->n)), type->shape[d]);
-		p->rest[p->n] = LLVMBuildSub(g->b, p->bound[p->n], p->lane[p->n], "");
 		p->step[p->n] = mask_step(g, o, d, mask_bound(o, p->n));
 		p->n++;
 	}
