@@ -209,8 +209,8 @@ find_overlap(MmaOverlap *p)
 {
 	int split = (int)IMM(p->loop, split);
 
-	return split != SPLIT_PROLOGUE && split != SPLIT_REMAINDER && is_plain(p) && find_mmas(p) &&
-	       find_arrivals(p);
+	return split != SPLIT_PROLOGUE && split != SPLIT_REMAINDER && !IMM(p->loop, breaks) && is_plain(p) &&
+	       find_mmas(p) && find_arrivals(p);
 }
 
 /* ---- the transformed loop --------------------------------------------------------------------------- */
