@@ -341,6 +341,8 @@ static const struct {
 	{ "attention.hexc sm_90a roles", "cp.async.bulk.wait_group 0", "redundant, likewise" },
 	{ "attention.hexc sm_90a roles", "bar.sync 1", "redundant, likewise" },
 	{ "attention.hexc sm_90a roles2", "bar.sync 2", "redundant, likewise" },
+	{ "attention.hexc sm_90a roles", "wgmma.fence",
+	  "redundant before Q K': the fence before P V follows all accesses to its last result" },
 	{ "lora.hexc sm_90a roles", "cp.async.bulk.wait_group 0",
 	  "redundant, likewise, of the first product's slab" },
 	{ "lora.hexc sm_90a roles", "bar.sync 1", "redundant, likewise" },
