@@ -55,6 +55,8 @@ attention(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 	case_start(&c, 1);
 	case_def(&c, "D", s->d);
 	case_def(&c, "CAUSAL", causal);
+	if (s->k)
+		case_def(&c, "STAGES", s->k);
 	if (s->d > 64 && !strcmp(arch, "sm_75")) { /* 64 KiB of shared memory */
 		case_def(&c, "BN", s->d == 256 ? 16 : 32);
 		case_def(&c, "BM", s->d == 256 ? 32 : 64);
@@ -299,12 +301,20 @@ softmax(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand)
 
 #define S(b_, m_, n_, h_, hk_, d_, x_) \
 	{ .b = b_, .m = m_, .n = n_, .h = h_, .hk = hk_, .d = d_, .x = x_ }
+#define DEEP(b_, m_, n_, d_, x_) \
+	{ .b = b_, .m = m_, .n = n_, .h = 1, .hk = 1, .d = d_, .x = x_, .k = 3 }
 static const Example example[] = {
 	{ .fn = attention,
 	  .size = { S(1, 64, 64, 1, 1, 64, 0), S(1, 70, 70, 2, 1, 128, 1), S(2, 33, 100, 4, 2, 64, 1),
 	    S(1, 1, 130, 2, 2, 128, 0), S(1, 130, 60, 1, 1, 256, 1), S(2, 17, 40, 2, 1, 256, 0),
 	    S(1, 130, 130, 1, 1, 64, 1), S(1, 40, 17, 3, 1, 64, 0) },
 	  .faults = { S(1, 70, 70, 2, 1, 64, 1), S(1, 200, 330, 2, 1, 64, 1), S(2, 330, 330, 2, 1, 64, 1) } },
+	/* three stages: on sm_90a, products of two iterations overlap */
+	{ .fn = attention,
+	  .size = { DEEP(1, 64, 64, 64, 0), DEEP(1, 70, 70, 64, 1), DEEP(1, 33, 200, 64, 1),
+	    DEEP(1, 1, 330, 64, 0), DEEP(1, 130, 60, 64, 1), DEEP(2, 17, 140, 64, 0),
+	    DEEP(1, 130, 400, 64, 1), DEEP(1, 40, 257, 64, 0) },
+	  .faults = { DEEP(1, 70, 270, 64, 0), DEEP(1, 200, 330, 64, 1), DEEP(1, 330, 650, 64, 1) } },
 	{ .fn = paged,
 	  .size = { S(2, 0, 128, 8, 1, 128, 1), S(1, 0, 65, 8, 2, 64, 4), S(3, 0, 400, 16, 2, 128, 2),
 	    S(4, 0, 200, 4, 4, 64, 2), S(1, 0, 1000, 8, 1, 64, 4), S(2, 0, 63, 8, 2, 128, 1),
