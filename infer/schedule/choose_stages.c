@@ -70,7 +70,8 @@ registers_suffice(const Kernel *k, int blocks)
 	return blocks * lane * threads_of(k) <= k->unit->target->regs;
 }
 
-/* Does a reduction combine elements of several warps? Not if each of them can have whole rows of a wgmma. */
+/* Does a reduction combine elements of several warps? Not along the rows of a wgmma, if each warp can have
+ * whole ones. */
 static bool
 is_across_warps(const Kernel *k, const Op *o)
 {
@@ -78,7 +79,7 @@ is_across_warps(const Kernel *k, const Op *o)
 
 	if (!op_is(o, F_REDUCE))
 		return false;
-	return !schedule_has_roles(k->schedule) ||
+	return !schedule_has_roles(k->schedule) || IMM(o, dim) < t->rank - 1 ||
 	       type_size(t) / t->shape[IMM(o, dim)] < (int64_t)WGMMA_M / WARPGROUP * k->warps;
 }
 
@@ -119,14 +120,28 @@ ends_with_loop(const Op *alloc)
 	return last && last->code == O_for && IMM(last, loop) == FOR_PIPELINE;
 }
 
+/* Returns the bytes through which a warp-specialized kernel stores its results: those of subtiles, or where
+ * tiles leave `left` bytes to them, what the largest result needs beyond. */
+static double
+epilogue_bytes(Kernel *k, double left)
+{
+	double result = 0;
+	OpWalk w;
+
+	if (!schedule_has_roles(k->schedule))
+		return 0;
+	for (Op *o = walk_first(&w, k->body); o; o = walk_next(&w))
+		if (o->code == O_store && store_value(o)->type.space == S_reg)
+			result = fmax(result, bytes_of(&store_value(o)->type));
+	return left > 0 ? fmax(result - left, 0) : fmin(EPILOGUE_BYTES, accumulator_bytes(k));
+}
+
 /* Returns the bytes of shared memory for other things than the loops' stages: other tiles, pipelines that
- * state their stages, what warps exchange for reductions, and the subtiles through which warp-specialized
- * kernels store, where no tile leaves its memory to them. */
+ * state their stages, what warps exchange for reductions, and the epilogue. */
 static double
 other_bytes(Kernel *k, double rings)
 {
 	double bytes = 0, left = 0;
-	double subtiles = schedule_has_roles(k->schedule) ? fmin(EPILOGUE_BYTES, accumulator_bytes(k)) : 0;
 	bool reduces = false;
 	OpWalk w;
 
@@ -143,7 +158,7 @@ other_bytes(Kernel *k, double rings)
 			bytes += (double)(IMM(o, stages) - 1) * stage_bytes(&p);
 		}
 	}
-	return bytes + fmax(subtiles - left, 0) + (reduces ? EXCHANGE_BYTES : 0) - rings;
+	return bytes + epilogue_bytes(k, left) + (reduces ? EXCHANGE_BYTES : 0) - rings;
 }
 
 /* Returns how many stages of `rings` bytes in all fit into one of `blocks` blocks that share an SM. */

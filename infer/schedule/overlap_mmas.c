@@ -31,7 +31,8 @@ enum { HELD_STAGES = 2 }; /* stages in use at a time: that of the first MMAs, an
 /* A loop to transform. */
 typedef struct MmaOverlap {
 	Kernel *k;
-	const uint32_t *uses; /* by value id */
+	const uint32_t *uses; /* by value id, of those before the transformation */
+	uint32_t nval;
 	Op *loop;
 	Block *body;
 	Op *at;    /* the late MMAs run before this op of the body */
@@ -176,15 +177,18 @@ remark_stages(const MmaOverlap *p, int64_t stages)
 		          HELD_STAGES + 1, (long long)stages);
 }
 
-/* Finds the arrivals after the first late MMA. Each ring must have a stage to fill besides those in use. */
+/* Finds the arrivals, which must be movable: those of a program's roles may release any stage. The ones after
+ * the first late MMA are late, too. Each ring must have a stage to fill besides those in use. */
 static bool
 find_arrivals(MmaOverlap *p)
 {
-	for (Op *o = p->late[0]; o; o = o->next) {
-		if (o->code != O_mbarrier_arrive)
+	for (Op *o = p->body->first; o; o = o->next) {
+		if (o->code != O_mbarrier_arrive || IMM(o, pingpong))
 			continue;
 		if (!IMM(o, sinkable))
 			return false;
+		if (!is_behind(o, p->late[0]))
+			continue;
 		if (mbarrier_barrier(o)->type.shape[0] <= HELD_STAGES) {
 			remark_stages(p, mbarrier_barrier(o)->type.shape[0]);
 			return false;
@@ -322,7 +326,7 @@ from_before(MmaOverlap *p, ValMap *first, ValMap *before, Val *v)
 {
 	Op *o = v->def;
 
-	if (!block_inside(v->block, p->body) || before->to[v->id])
+	if (!block_inside(v->block, p->body) || mapped(before, v) != v)
 		return mapped(before, v);
 	if (o && (o->code == O_view || o->code == O_const)) {
 		for (int i = 0; i < o->nin; i++)
@@ -418,8 +422,8 @@ sink_factors(const MmaOverlap *p)
 		int at = product_factor(p->late[i])->index - 1;
 		Op *o = yield->in[at]->def;
 
-		if (!o || o->parent != p->body || !op_is(o, F_PURE) || o->blk[0])
-			continue;
+		if (!o || o->parent != p->body || !op_is(o, F_PURE) || o->blk[0] || o->out[0]->id > p->nval)
+			continue; /* it is at the end: another MMA has the same operand */
 		if (p->uses[o->out[0]->id] == 1)
 			op_move_before(o, yield);
 		else
@@ -493,6 +497,7 @@ pass_overlap_mmas(Kernel *k)
 			continue;
 		p.body = o->blk[0];
 		p.uses = kernel_uses(k);
+		p.nval = k->nval;
 		p.follows = NEWN(k->unit->arena, uint8_t, k->nval + 1);
 		if (!find_overlap(&p))
 			continue;
