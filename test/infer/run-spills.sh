@@ -182,7 +182,7 @@ epilogue softmax "    let e = exp(gelu_tanh(y) + $residual - max(gelu_tanh(y), 1
 epilogue dropout "    let at = (m + i64(iota(0, BM, BN))) * N + n + i64(iota(1, BM, BN));
     let z = where(random(_seed, at) >> 31 == 0, y * 2, 0) + $residual; C[m :+ BM, n :+ BN] = bf16(z); $total" 64
 # Producer warps whose copies begin at pages that are read: an address for each copy of an iteration.
-for options in '--kernel prefill -D BM=128' '--kernel prefill -D BM=64' '--kernel split -D BM=64'; do
+for options in '--kernel prefill -D BM=128 -D SM=120' '--kernel prefill -D BM=64 -D SM=120' '--kernel split -D BM=64'; do
 	# shellcheck disable=SC2086 # words
 	compiled lib/ops/paged.hexc $options --arch sm_120a
 	keep=$(sed -n 's/.*setmaxnreg\.dec.* \([0-9]*\);/\1/p' "$dir/p")
