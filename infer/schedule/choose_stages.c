@@ -75,10 +75,11 @@ registers_suffice(const Kernel *k, int blocks)
 static bool
 is_across_warps(const Kernel *k, const Op *o)
 {
-	const Type *t = &op_source(o)->type;
+	const Type *t;
 
 	if (!op_is(o, F_REDUCE))
 		return false;
+	t = &op_source(o)->type;
 	return !schedule_has_roles(k->schedule) || IMM(o, dim) < t->rank - 1 ||
 	       type_size(t) / t->shape[IMM(o, dim)] < (int64_t)WGMMA_M / WARPGROUP * k->warps;
 }
