@@ -213,7 +213,7 @@ stages_read(const Pipe *p)
 	for (Op *o = walk_first(&w, p->body); o; o = walk_next(&w))
 		if (o->code == O_dot &&
 		    follows_dot(p, mma_a(o), NEWN(k->unit->arena, uint8_t, k->nval + 1)))
-			return 2;
+			return STAGES_OVERLAPPED;
 	return 1;
 }
 

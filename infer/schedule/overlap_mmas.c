@@ -25,8 +25,7 @@
  * counts: P of the previous iteration is dead where this one's is computed. */
 #include "hexc/ir/memory_effects.h"
 #include "hexc/pass/pass.h"
-
-enum { HELD_STAGES = 2 }; /* stages in use at a time: that of the first MMAs, and that of the late ones */
+#include "infer/core/cost_constants.h"
 
 /* A loop to transform. */
 typedef struct MmaOverlap {
@@ -174,11 +173,12 @@ remark_stages(const MmaOverlap *p, int64_t stages)
 		diag_warn(p->k->unit->diag, DW_overlap, p->loop->src,
 		          "the last MMA of an iteration does not run beside the next iteration's first: that "
 		          "takes %d stages or more (now %lld)",
-		          HELD_STAGES + 1, (long long)stages);
+		          STAGES_OVERLAPPED + 1, (long long)stages);
 }
 
 /* Finds the arrivals, which must be movable: those of a program's roles may release any stage. The ones after
- * the first late MMA are late, too. Each ring must have a stage to fill besides those in use. */
+ * the first late MMA are late, too. Each circular buffer must have a stage to fill besides those in
+ * use. */
 static bool
 find_arrivals(MmaOverlap *p)
 {
@@ -189,7 +189,7 @@ find_arrivals(MmaOverlap *p)
 			return false;
 		if (!is_behind(o, p->late[0]))
 			continue;
-		if (mbarrier_barrier(o)->type.shape[0] <= HELD_STAGES) {
+		if (mbarrier_barrier(o)->type.shape[0] <= STAGES_OVERLAPPED) {
 			remark_stages(p, mbarrier_barrier(o)->type.shape[0]);
 			return false;
 		}
@@ -268,7 +268,7 @@ runs_late(const MmaOverlap *p, const Op *o)
 
 /* Inserts `if lo < hi` in place of the loop, which moves into it; its second region yields the loop's initial
  * values. */
-static Op *
+static void
 guard_loop(MmaOverlap *p)
 {
 	Op *loop = p->loop, *o;
@@ -288,7 +288,6 @@ guard_loop(MmaOverlap *p)
 	op_new(o->blk[0], NULL, O_yield, loop->src, loop->nout, loop->out, 0, NULL);
 	op_new(o->blk[1], NULL, O_yield, loop->src, loop->nout, loop->in + IN_for_init, 0, NULL);
 	op_move_before(loop, o->blk[0]->last);
-	return o;
 }
 
 /* Clones the first iteration before the loop, without what runs late. */
