@@ -1,5 +1,5 @@
-/* op_metadata.c - reads the metadata of an operator program: its lines that start with "//:", see
- * hexc-op(5). */
+/* op_metadata.c - reads the metadata of an operator program: its lines that start with "//:", of which the
+ * host's settings choose as they do of other lines. See hexc-op(5). */
 #include "lib/ops/ops.h"
 #include <string.h>
 
@@ -116,7 +116,8 @@ read_line(OpSourceReader *r, char *s)
 }
 
 bool
-op_read(Arena *a, const char *name, const char *text, OpSource *out, char *why, size_t n)
+op_read(Arena *a, const char *name, const char *text, const OpSettings *set, OpSource *out, char *why,
+        size_t n)
 {
 	OpSourceReader r = { a, out, { .arena = a }, why, n, false };
 
@@ -124,9 +125,10 @@ op_read(Arena *a, const char *name, const char *text, OpSource *out, char *why, 
 	text_printf(&r.table, "hexc-family 1\nfamily %s\n", name);
 	for (const char *at = text; *at && !r.bad; ) {
 		size_t len = strcspn(at, "\n");
+		char *directive = op_directive(a, set, at, len);
 
-		if (len >= 3 && memcmp(at, "//:", 3) == 0)
-			read_line(&r, trim(arena_strndup(a, at + 3, len - 3)));
+		if (directive)
+			read_line(&r, trim(directive));
 		at += len + (at[len] != 0);
 	}
 	out->family = r.table.s;

@@ -11,6 +11,13 @@ typedef struct OpIndex {
 	int dim;
 } OpIndex;
 
+/* The host's settings, and which of them something used. */
+typedef struct OpSettings {
+	const hexc_op_set *set;
+	size_t nset;
+	bool *used;
+} OpSettings;
+
 /* The directives of a file: hexc-op(5). */
 typedef struct OpSource {
 	const char *name, *text;
@@ -28,13 +35,15 @@ const char *op_text(const char *name);
 
 /* ---- op_metadata.c ---------------------------------------------------------------------------------- */
 
-/* Parses the directives of a text. Returns false with a sentence in why[0..n). */
-bool op_read(Arena *a, const char *name, const char *text, OpSource *out, char *why, size_t n);
+/* Parses the directives that a text has with these settings. Returns false with a sentence in why[0..n). */
+bool op_read(Arena *a, const char *name, const char *text, const OpSettings *set, OpSource *out, char *why,
+             size_t n);
 
 /* ---- placeholder.c ---------------------------------------------------------------------------------- */
 
-/* Returns the program with its placeholders filled; NULL with a sentence in why[0..n) if an expression is
- * invalid. Sets used[i] for each setting that a placeholder used. */
-const char *op_fill(Arena *a, const OpSource *s, const hexc_op_set *set, size_t nset, bool *used, char *why,
-                    size_t n);
+/* Return the program with its placeholders filled, or NULL with a sentence in why[0..n) if an expression is
+ * invalid; and the text behind "//:" of a line of it, NULL if the line has none. Both set used[i] for each
+ * setting that a placeholder used. */
+const char *op_fill(Arena *a, const OpSource *s, const OpSettings *set, char *why, size_t n);
+char *op_directive(Arena *a, const OpSettings *set, const char *line, size_t n);
 #endif

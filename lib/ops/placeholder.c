@@ -9,9 +9,7 @@
 typedef struct Filler {
 	Arena *a;
 	const OpSource *s;
-	const hexc_op_set *set;
-	size_t nset;
-	bool *used;
+	const OpSettings *set;
 	Text out;
 	char *why;
 	size_t n;
@@ -354,55 +352,82 @@ find_mark(const char *line, size_t n, const char **name, size_t *nname)
 
 /* Returns the first setting with one of these names; marks all of them as used. */
 static const hexc_op_set *
-find_set(const Filler *f, const char *names, size_t n)
+find_set(const OpSettings *x, const char *names, size_t n)
 {
 	const hexc_op_set *found = NULL;
 
 	for (size_t at = 0, len; at < n; at += len + 1) {
 		len = name_length(names + at);
-		for (size_t i = 0; i < f->nset; i++)
-			if (strlen(f->set[i].name) == len && memcmp(f->set[i].name, names + at, len) == 0) {
-				f->used[i] = true;
-				found = found ? found : &f->set[i];
+		for (size_t i = 0; i < x->nset; i++)
+			if (strlen(x->set[i].name) == len && memcmp(x->set[i].name, names + at, len) == 0) {
+				x->used[i] = true;
+				found = found ? found : &x->set[i];
 			}
 	}
 	return found;
 }
 
-static void
-write_line(Filler *f, const char *line, size_t n)
+/* What the settings make of a line: its `nbefore` characters in front of a mark, or all of it, and then
+ * `npattern` of the pattern, in which $ stands for a setting. */
+typedef struct Chosen {
+	size_t nbefore, npattern;
+	const char *pattern;
+	const hexc_op_set *set;
+} Chosen;
+
+static Chosen
+choose(const OpSettings *x, const char *line, size_t n)
 {
 	const char *name, *mark, *pattern, *inner, *without;
 	const hexc_op_set *set;
 	size_t nname, nwithout;
 
 	mark = find_mark(line, n, &name, &nname);
-	set = mark ? find_set(f, name, nname) : NULL;
-	if (!set) {
-		text_add(&f->out, line, n);
-		return;
-	}
+	set = mark ? find_set(x, name, nname) : NULL;
+	if (!set)
+		return (Chosen){ .nbefore = n };
 	if (mark[2] == '-')
-		return;
+		return (Chosen){ .nbefore = 0 };
 	pattern = name + nname + (name[nname] == ' ');
 	inner = find_mark(pattern, (size_t)(line + n - pattern), &without, &nwithout);
-	if (inner && find_set(f, without, nwithout))
-		return;
-	text_add(&f->out, line, (size_t)(mark - line));
-	for (; pattern < line + n; pattern++) {
-		if (*pattern != '$')
-			text_add(&f->out, pattern, 1);
-		else if (strcmp(set->name, "tensors") == 0)
-			text_printf(&f->out, "%s", set->value);
+	if (inner && find_set(x, without, nwithout))
+		return (Chosen){ .nbefore = 0 };
+	return (Chosen){ (size_t)(mark - line), (size_t)(line + n - pattern), pattern, set };
+}
+
+static void
+write_line(Filler *f, const char *line, size_t n)
+{
+	Chosen c = choose(f->set, line, n);
+
+	text_add(&f->out, line, c.nbefore);
+	for (const char *s = c.pattern; s < c.pattern + c.npattern; s++) {
+		if (*s != '$')
+			text_add(&f->out, s, 1);
+		else if (strcmp(c.set->name, "tensors") == 0)
+			text_printf(&f->out, "%s", c.set->value);
 		else
-			write_expression(f, set);
+			write_expression(f, c.set);
 	}
 }
 
-const char *
-op_fill(Arena *a, const OpSource *s, const hexc_op_set *set, size_t nset, bool *used, char *why, size_t n)
+char *
+op_directive(Arena *a, const OpSettings *x, const char *line, size_t n)
 {
-	Filler f = { a, s, set, nset, used, { .arena = a }, why, n, false };
+	Chosen c = choose(x, line, n);
+	const char *text = c.set ? c.pattern : line, *name, *mark;
+	size_t length = c.set ? c.npattern : c.nbefore, nname;
+
+	if (length < 3 || memcmp(text, "//:", 3) != 0)
+		return NULL;
+	mark = find_mark(text, length, &name, &nname);
+	return arena_strndup(a, text + 3, (mark ? (size_t)(mark - text) : length) - 3);
+}
+
+const char *
+op_fill(Arena *a, const OpSource *s, const OpSettings *set, char *why, size_t n)
+{
+	Filler f = { a, s, set, { .arena = a }, why, n, false };
 
 	for (const char *at = s->text; *at && !f.bad; ) {
 		size_t len = strcspn(at, "\n");

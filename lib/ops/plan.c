@@ -66,7 +66,7 @@ add_program(OpJob *j, const char *name)
 	int code;
 
 	p->name = name;
-	if (!op_read(j->arena, name, op_text(name), &s, j->why, j->n)) {
+	if (!op_read(j->arena, name, op_text(name), &j->settings, &s, j->why, j->n)) {
 		j->code = HEXC_E_INTERNAL; /* the library's text, tested by test/ops */
 		return false;
 	}
@@ -75,7 +75,7 @@ add_program(OpJob *j, const char *name)
 		s.nindex = j->source.nindex;
 		s.ndim = j->source.ndim;
 	}
-	p->text = op_fill(j->arena, &s, j->set, j->nset, j->used, j->why, j->n);
+	p->text = op_fill(j->arena, &s, &j->settings, j->why, j->n);
 	if (!p->text) {
 		j->code = HEXC_E_ARGS;
 		return false;
@@ -258,8 +258,8 @@ plan(void *user)
 {
 	OpJob *j = user;
 
-	j->used = NEWN(j->arena, bool, j->nset + 1);
-	if (!op_read(j->arena, j->source.name, op_text(j->source.name), &j->source, j->why, j->n)) {
+	j->settings.used = NEWN(j->arena, bool, j->settings.nset + 1);
+	if (!op_read(j->arena, j->source.name, op_text(j->source.name), &j->settings, &j->source, j->why, j->n)) {
 		j->code = HEXC_E_INTERNAL; /* see add_program */
 		return;
 	}
@@ -312,7 +312,7 @@ int
 hexc_op_plan(hexc_op **out, const char *name, const hexc_op_set *set, size_t nset, const hexc_op_opts *opts,
              char *why, size_t n)
 {
-	OpJob j = { .set = set, .nset = nset, .o = HEXC_OP_OPTS_INIT, .opts = HEXC_OPTS_INIT };
+	OpJob j = { .settings = { set, nset, NULL }, .o = HEXC_OP_OPTS_INIT, .opts = HEXC_OPTS_INIT };
 	void *(*take)(void *, void *, size_t);
 	int code;
 

@@ -28,9 +28,7 @@ typedef struct OpJob {
 	Arena *arena;
 	OpSource source;
 	hexc_op_opts o;
-	const hexc_op_set *set;
-	size_t nset;
-	bool *used;
+	OpSettings settings;
 	OpProgram program[HEXC_FAMILY_STAGES + 1];
 	int nprogram;
 	hexc_ctx *ctx;

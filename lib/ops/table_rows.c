@@ -73,23 +73,23 @@ capability(const OpJob *j)
 static bool
 take_settings(OpJob *j, OpKernel *k)
 {
-	hexc_define *d = NEWN(j->arena, hexc_define, k->ndefine + j->nset + 2);
+	hexc_define *d = NEWN(j->arena, hexc_define, k->ndefine + j->settings.nset + 2);
 	size_t n = k->ndefine;
 
 	for (size_t i = 0; i < n; i++)
 		d[i] = k->define[i];
-	for (size_t s = 0; s < j->nset; s++) {
-		const char *name = j->set[s].name;
+	for (size_t s = 0; s < j->settings.nset; s++) {
+		const char *name = j->settings.set[s].name;
 		int64_t value;
 		size_t i;
 
 		if (hexc_const_find(k->program->parsed, k->number, name) < 0)
 			continue;
-		if (!read_value(j->set[s].value, &value))
+		if (!read_value(j->settings.set[s].value, &value))
 			return op_fail(j, HEXC_E_ARGS,
 			               arena_printf(j->arena, "%s = %s is neither an integer nor an element "
-			                         "type", name, j->set[s].value));
-		j->used[s] = true;
+			                         "type", name, j->settings.set[s].value));
+		j->settings.used[s] = true;
 		i = find_define(d, n, name);
 		if (i == n)
 			d[k->ndefine++] = (hexc_define){ name, value };
@@ -172,25 +172,25 @@ read_wants(OpJob *j)
 static bool
 all_used(OpJob *j)
 {
-	for (size_t s = 0; s < j->nset; s++) {
+	for (size_t s = 0; s < j->settings.nset; s++) {
 		const char *best = NULL;
 		int least = 4;
 
-		if (j->used[s])
+		if (j->settings.used[s])
 			continue;
 		for (int i = 0; i < j->nkernel; i++) {
 			const OpKernel *k = &j->kernel[i];
 			hexc_define d;
 
 			for (size_t c = 0; hexc_const(k->program->parsed, k->number, c, &d); c++)
-				if (edit_distance(d.name, j->set[s].name) < least) {
-					least = edit_distance(d.name, j->set[s].name);
+				if (edit_distance(d.name, j->settings.set[s].name) < least) {
+					least = edit_distance(d.name, j->settings.set[s].name);
 					best = d.name;
 				}
 		}
 		return op_fail(j, HEXC_E_ARGS,
 		               arena_printf(j->arena, "it has no constant or placeholder named %s%s%s",
-		                         j->set[s].name, best ? "; did you mean " : "", best ? best : ""));
+		                         j->settings.set[s].name, best ? "; did you mean " : "", best ? best : ""));
 	}
 	return true;
 }

@@ -257,6 +257,35 @@ class Strided(unittest.TestCase):
                 with self.subTest(to=to, line=line):
                     right(ops, line, want, "1023", pad, bias=bias, **args)
 
+    # Lines of `grouped`, with P, Q, QB, N, K and what is between rows
+    GROUPS = ((0, 1, 3, 5, 64, 72, 8), (0, 9, 4, 300, 40, 264, 0), (1, 20, 3, 5, 72, 136, 8), (2, 40, 4, 3, 136, 64, 8),
+              (3, 65, 2, 1, 1032, 64, 0), (4, 7, 2, 5, 67, 290, 1), (5, 25, 4, 3, 70, 67, 1))  # fmt: skip
+
+    @staticmethod
+    def grouped(ops, line, weight, rows_apart, tensors, p, q, dtype=F32):
+        """Rows of a slice are multiplied together. Those that choose none stay in C; q of A may be the same row for all."""
+        slices, n, k = weight.shape
+        a, bias, unit = integers(p, q, 1, k, low=-3, high=3, dtype=dtype), integers(n), integers(p, q, n, seed=6)
+        at = np.random.default_rng(p).integers(-1, slices + 1, (p, q)).astype(I32)
+        at[0, 0] = 2**31 - 1 if p > 1 else slices - 1
+        for repeated in False, True:
+            x = np.broadcast_to(a[:, :1], a.shape) if repeated else a
+            met = np.stack([rows_of(weight, i) for i in at]).astype(F32)
+            value = x.astype(F32) @ met.swapaxes(2, 3) + bias - unit[:, :, None] * 2
+            want = np.where(((at >= 0) & (at < slices))[..., None, None], value, F32(GAP))
+            view = np.broadcast_to(strided(a[:, :1], "2013", rows_apart), a.shape) if repeated else strided(a, "1023", rows_apart)
+            args = {"A": view, "ids": strided(at, "10", 2), "bias": bias, "unit": unit} | tensors
+            right(ops, line, want, "0213", rows_apart, **args)
+
+    GROUPED = {"grouped": 1, "IN": "f32", "tensors": "bias: f32[N], unit: f32[P, Q, N]", "epilogue": "x + bias[n] - unit[p, q, n] * 2"}
+
+    def test_matmul_of_grouped_rows(self):
+        ops = both("matmul", **self.GROUPED)
+        for line, p, q, qb, n, k, pad in self.GROUPS:
+            b = integers(qb, n, k, seed=2).astype(F16)
+            with self.subTest(line=line):
+                self.grouped(ops, line, b, pad, {"B": strided(b[None], "0213", pad)}, p, q)
+
     def test_matmul_of_two_factors_into_rows(self):
         """Rows of C to which no row goes stay; the second factor has strides of its own, or is computed."""
         weight = {"weight": "w[pb, qb, row, col]", "weight_z": "w[pb, qb, row, K - 1 - col] * 2",
@@ -323,7 +352,7 @@ class Strided(unittest.TestCase):
 
     def test_packs_of_ggml(self):
         """Those that the backend writes are the ones that kernels choose: the one for the largest sizes does, for all."""
-        lines = re.findall(r"^//: (take .*)", Path("lib/ops/matmul_packed.hexc").read_text(), re.M)
+        lines = re.findall(r"^//: (take [^/]*)", Path("lib/ops/matmul_packed.hexc").read_text(), re.M)
         take = [x for x in lines if "ALIGN=1" not in x][-1]
         table = f"hexc-family 1\nfamily matmul_packed\n{take}\n"
         for name, settings in PACKED.items():
@@ -345,6 +374,14 @@ class Strided(unittest.TestCase):
                 want = np.where(there, a @ rows_of(w.values[0], at).swapaxes(2, 3) + bias, F32(GAP))
                 with self.subTest(to=to, line=line):
                     right(ops, line, want, "1023", pad, A=strided(a, "2013", pad), to=strided(at, "10", 2), bias=bias, **w.tensors)
+
+    def test_matmul_packed_of_grouped_rows(self):
+        for name in "u6 with two scales", "u4 with two offsets":
+            ops = both("matmul_packed", **self.GROUPED, **PACKED[name])
+            for line, p, q, qb, n, k, pad in self.GROUPS:
+                w = Weight((1, qb, n, k), PACKED[name])
+                with self.subTest(name=name, line=line):
+                    self.grouped(ops, line, w.values[0], pad, w.tensors, p, q)
 
     @staticmethod
     def second(settings):
