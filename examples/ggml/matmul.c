@@ -281,6 +281,14 @@ split_tokens(View *v, int64_t experts)
 	v->stride[2] = 0;
 }
 
+/* Are the rows of an expert multiplied together, so that its weights are read once? Otherwise each row is a
+ * product of its own: of one token, or where few experts have several rows. */
+static bool
+is_grouped(const View *a, const View *experts)
+{
+	return a->size[0] > 1 && 2 * a->size[0] * a->size[1] > experts->size[1];
+}
+
 /* dst[n, e, t] = src0[:, n, ids[e, t]] src1[:, e, t], or src1[:, 0, t]. */
 bool
 matmul_id(Work *w, const struct ggml_tensor *op)
@@ -307,8 +315,12 @@ matmul_id(Work *w, const struct ggml_tensor *op)
 	for (int i = 0; i < chain.operands; i++)
 		split_tokens(&chain.operand[i], experts);
 	l = multiply(w, &a, &b, &c, &chain);
-	declare(w, l, "ids: i32[P, Q] strides [ip, iq]");
-	set(w, l, "chosen", "ids[p, q]");
+	if (is_grouped(&a, &b.view)) {
+		set(w, l, "grouped", "1");
+	} else {
+		declare(w, l, "ids: i32[P, Q] strides [ip, iq]");
+		set(w, l, "chosen", "ids[p, q]");
+	}
 	arg_pointer(w, l, "ids", ids.data);
 	arg_int(w, l, "ip", ids.stride[2]);
 	arg_int(w, l, "iq", ids.stride[3]);

@@ -286,6 +286,16 @@ class Strided(unittest.TestCase):
             with self.subTest(line=line):
                 self.grouped(ops, line, b, pad, {"B": strided(b[None], "0213", pad)}, p, q)
 
+    def test_matmul_of_grouped_rows_and_computed_weights(self):
+        value = "floor(w[pb, qb, row, col / 2] / where(col % 2 == 0, 1, 16)) % 16 - 8"
+        tensors = f"w: u8[PB, QB, N, NW] strides [wp, wq, wn, 1], {self.GROUPED['tensors']}"
+        ops = both("matmul", **self.GROUPED | {"weight": value, "tensors": tensors})
+        for line, p, q, qb, n, k, pad in self.GROUPS:
+            w = integers(qb, n, (k + 1) // 2, low=0, high=255, dtype=np.uint8)
+            b = np.stack([w % 16, w // 16], -1).reshape(qb, n, -1).astype(F32)[..., :k] - 8
+            with self.subTest(line=line):
+                self.grouped(ops, line, b, pad, {"w": strided(w[None], "0213", pad)}, p, q)
+
     def test_matmul_of_two_factors_into_rows(self):
         """Rows of C to which no row goes stay; the second factor has strides of its own, or is computed."""
         weight = {"weight": "w[pb, qb, row, col]", "weight_z": "w[pb, qb, row, K - 1 - col] * 2",
