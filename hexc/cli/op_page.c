@@ -1,6 +1,5 @@
 /* op_page.c - reads the arguments, constants, limits, placeholders and kernel table that the program text
- * of an
- * operator declares (hexc-op(5)). */
+ * of an operator declares (hexc-op(5)). */
 #include "hexc/cli/op_page.h"
 #include <ctype.h>
 #include <string.h>
@@ -107,18 +106,28 @@ typedef struct Line {
 	bool without;
 } Line;
 
+/* Returns the mark "//+ " or "//- " of a line; NULL if there is none. */
+static const char *
+find_mark(const char *s)
+{
+	while ((s = strstr(s, "//")) && ((s[2] != '+' && s[2] != '-') || s[3] != ' '))
+		s++;
+	return s;
+}
+
 static Line
 read_line(OpPage *p, const char *s, size_t n)
 {
 	char *text = cli_strndup(p->c, s, n), *remark = strstr(text, "//");
+	const char *mark = find_mark(text);
 	Line l = { .code = text };
 
-	if (remark && (remark[2] == '+' || remark[2] == '-')) {
-		char *name = remark + 3 + strspn(remark + 3, " ");
+	if (mark) {
+		const char *name = mark + 3 + strspn(mark + 3, " ");
 		size_t len = strcspn(name, " ");
 
 		l.hole = cli_strndup(p->c, name, len);
-		l.without = remark[2] == '-';
+		l.without = mark[2] == '-';
 		if (!l.without)
 			l.pattern = trimmed(p, name + len, strlen(name + len));
 	}
@@ -250,20 +259,21 @@ read_chain(OpPage *p, const char *s)
 	return c;
 }
 
-/* Searches the operator's file, and those that its lines "//: use" name. */
-static void
+/* Searches the operator's file, and those that its lines "//: use" name. Is it in its own? */
+static bool
 find_kernel(OpPage *p, Declared *d, const char *kernel)
 {
 	hexc_op_info other;
 	char use[80];
 
 	if (read_kernel(p, d, p->op.program, kernel))
-		return;
+		return true;
 	for (size_t i = 0; hexc_op_at(i, &other); i++) {
-		snprintf(use, sizeof use, "\n//: use %s\n", other.name);
+		snprintf(use, sizeof use, "//: use %s\n", other.name);
 		if (strstr(p->op.program, use) && read_kernel(p, d, other.program, kernel))
-			return;
+			break;
 	}
+	return false;
 }
 
 static bool
@@ -272,38 +282,79 @@ is_written(const Item *x)
 	return strncmp(x->text, "out ", 4) == 0;
 }
 
-/* Adds the declarations of the chain's kernels, except its workspace: tensors that one writes and a later
- * one reads. */
+/* Does another kernel of the chain write what stage i reads, or the other way round? */
+static bool
+is_inner(Declared *stage, int n, int i, const Item *x)
+{
+	for (int j = 0; j < n; j++) {
+		const Item *y = find(&stage[j].argument, x->name);
+
+		if (y && (j < i ? is_written(y) && !is_written(x) : j > i && is_written(x) && !is_written(y)))
+			return true;
+	}
+	return false;
+}
+
+/* Removes arguments of this name that depend on the hole. */
 static void
-take_chain(OpPage *p, const KernelChain *c)
+remove_argument(Items *from, const char *name, const char *hole)
+{
+	int n = 0;
+
+	for (int i = 0; i < from->n; i++) {
+		const Item *x = &from->item[i];
+
+		if (!hole || !x->hole || strcmp(x->name, name) != 0 || strcmp(x->hole, hole) != 0)
+			from->item[n++] = *x;
+	}
+	from->n = n;
+}
+
+/* Adds the declarations of the kernels of a line of the table, except its workspace: tensors that one writes
+ * and a later one reads. What other kernels than the operator's own declare depends on the line's hole. */
+static void
+take_chain(OpPage *p, const KernelChain *c, const Item *line)
 {
 	Declared *stage = cli_alloc(p->c, sizeof *stage * (size_t)(c->n + 1));
+	bool own[CLI_COUNT(c->kernel)];
 
 	for (int i = 0; i < c->n; i++)
-		find_kernel(p, &stage[i], c->kernel[i]);
+		own[i] = find_kernel(p, &stage[i], c->kernel[i]);
 	for (int i = 0; i < c->n; i++) {
 		Items *const from[] = { &stage[i].constant, &stage[i].tunable, &stage[i].limit };
 		Items *const to[] = { &p->all.constant, &p->all.tunable, &p->all.limit };
 
 		for (int k = 0; k < stage[i].argument.n; k++) {
-			const Item *x = &stage[i].argument.item[k];
-			bool inner = false;
+			Item x = stage[i].argument.item[k];
 
-			for (int j = 0; j < c->n; j++) {
-				const Item *y = find(&stage[j].argument, x->name);
-
-				if (y && j < i)
-					inner |= is_written(y) && !is_written(x);
-				if (y && j > i)
-					inner |= is_written(x) && !is_written(y);
+			if (is_inner(stage, c->n, i, &x)) {
+				remove_argument(&p->all.argument, x.name, line->hole);
+				continue;
 			}
-			if (!inner)
-				add(&p->all.argument, *x);
+			if (!x.hole && !own[i]) {
+				x.hole = line->hole;
+				x.without = line->without;
+			}
+			add(&p->all.argument, x);
 		}
 		for (size_t k = 0; k < CLI_COUNT(from); k++)
 			for (int x = 0; x < from[k]->n; x++)
 				add(to[k], from[k]->item[x]);
 	}
+}
+
+/* Adds a line of the program to the table if it is one of it, with the hole that it depends on. */
+static void
+take_line(OpPage *p, const char *s, size_t n, const Line *l)
+{
+	const char *text = cli_strndup(p->c, s, n), *take = strstr(text, "//: take "), *end;
+
+	if (!take || (take != text && take != strstr(text, l->pattern ? l->pattern : "//:")))
+		return;
+	take += strlen("//: take ");
+	end = strstr(take, "//");
+	take = trimmed(p, take, end ? (size_t)(end - take) : strlen(take));
+	append(&p->line, (Item){ "", take, l->hole, l->without });
 }
 
 void
@@ -323,14 +374,13 @@ op_page_read(OpPage *p)
 		}
 		for (const char *h = l.hole; h; h = strchr(h, '|') ? strchr(h, '|') + 1 : NULL)
 			take_hole(p, cli_strndup(p->c, h, strcspn(h, "|")), &l); /* NAME|NAME */
-		if (strncmp(s, "//: take ", 9) == 0)
-			append(&p->line, (Item){ "", trimmed(p, s + 9, (size_t)(end - s) - 9), NULL, false });
+		take_line(p, s, (size_t)(end - s), &l);
 	}
 	for (int i = 0; i < p->line.n; i++) {
 		KernelChain c = read_chain(p, cli_printf(p->c, "take %s", p->line.item[i].text));
 
-		take_chain(p, &c);
+		take_chain(p, &c, &p->line.item[i]);
 	}
 	if (!p->line.n)
-		take_chain(p, &(KernelChain){ { p->op.name }, 1 });
+		take_chain(p, &(KernelChain){ { p->op.name }, 1 }, &(Item){ "", "", NULL, false });
 }

@@ -41,9 +41,10 @@ bool op_read(Arena *a, const char *name, const char *text, const OpSettings *set
 
 /* ---- placeholder.c ---------------------------------------------------------------------------------- */
 
-/* Return the program with its placeholders filled, or NULL with a sentence in why[0..n) if an expression is
- * invalid; and the text behind "//:" of a line of it, NULL if the line has none. Both set used[i] for each
- * setting that a placeholder used. */
+/* Returns the program with its placeholders filled; NULL with a sentence in why[0..n) if an expression is
+ * invalid. Sets used[i] for each setting that a placeholder used. */
 const char *op_fill(Arena *a, const OpSource *s, const OpSettings *set, char *why, size_t n);
+/* Returns the directive of a line, without "//:"; NULL if it has none with these settings. Sets used as
+ * op_fill. */
 char *op_directive(Arena *a, const OpSettings *set, const char *line, size_t n);
 #endif

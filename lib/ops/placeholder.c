@@ -367,8 +367,8 @@ find_set(const OpSettings *x, const char *names, size_t n)
 	return found;
 }
 
-/* What the settings make of a line: its `nbefore` characters in front of a mark, or all of it, and then
- * `npattern` of the pattern, in which $ stands for a setting. */
+/* A line as the settings choose it: its first `nbefore` characters, which are all of it or those that precede
+ * a mark, and then `npattern` of the pattern, in which $ stands for a setting. */
 typedef struct Chosen {
 	size_t nbefore, npattern;
 	const char *pattern;

@@ -259,7 +259,8 @@ plan(void *user)
 	OpJob *j = user;
 
 	j->settings.used = NEWN(j->arena, bool, j->settings.nset + 1);
-	if (!op_read(j->arena, j->source.name, op_text(j->source.name), &j->settings, &j->source, j->why, j->n)) {
+	if (!op_read(j->arena, j->source.name, op_text(j->source.name), &j->settings, &j->source, j->why,
+	             j->n)) {
 		j->code = HEXC_E_INTERNAL; /* see add_program */
 		return;
 	}

@@ -173,7 +173,7 @@ static bool
 all_used(OpJob *j)
 {
 	for (size_t s = 0; s < j->settings.nset; s++) {
-		const char *best = NULL;
+		const char *name = j->settings.set[s].name, *best = NULL;
 		int least = 4;
 
 		if (j->settings.used[s])
@@ -183,14 +183,14 @@ all_used(OpJob *j)
 			hexc_define d;
 
 			for (size_t c = 0; hexc_const(k->program->parsed, k->number, c, &d); c++)
-				if (edit_distance(d.name, j->settings.set[s].name) < least) {
-					least = edit_distance(d.name, j->settings.set[s].name);
+				if (edit_distance(d.name, name) < least) {
+					least = edit_distance(d.name, name);
 					best = d.name;
 				}
 		}
 		return op_fail(j, HEXC_E_ARGS,
 		               arena_printf(j->arena, "it has no constant or placeholder named %s%s%s",
-		                         j->settings.set[s].name, best ? "; did you mean " : "", best ? best : ""));
+		                            name, best ? "; did you mean " : "", best ? best : ""));
 	}
 	return true;
 }

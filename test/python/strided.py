@@ -13,6 +13,7 @@ import numpy as np
 import hexc
 from hexc._abi import function
 from hexc._sim import _Tensor
+from hexc_tune.ops import directives
 
 F16, F32, I32, I64 = np.float16, np.float32, np.int32, np.int64
 GAP = 55  # what an output holds before, and still holds between its elements
@@ -362,8 +363,8 @@ class Strided(unittest.TestCase):
 
     def test_packs_of_ggml(self):
         """Those that the backend writes are the ones that kernels choose: the one for the largest sizes does, for all."""
-        lines = re.findall(r"^//: (take [^/]*)", Path("lib/ops/matmul_packed.hexc").read_text(), re.M)
-        take = [x for x in lines if "ALIGN=1" not in x][-1]
+        lines = directives(Path("lib/ops/matmul_packed.hexc").read_text(), "take")
+        take = "take " + [x for x in lines if "ALIGN=1" not in x][-1]
         table = f"hexc-family 1\nfamily matmul_packed\n{take}\n"
         for name, settings in PACKED.items():
             for arch in "sm_80", "sm_90a":

@@ -11,7 +11,7 @@ and element types of tensors (hexc.Param). data.py generates data from a seed, t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -245,6 +245,11 @@ def _multiplied(p: int, q: int, pb: int, qb: int, m: int, n: int, k: int) -> Siz
             **_slices("a", q, m, k), **_slices("b", qb, n, k, "n"), **_slices("c", q, m, n)}
 
 
+def _grouped(p: int, q: int, qb: int, n: int, k: int) -> Sizes:
+    """The same of rows that choose one of QB slices."""
+    return {**_multiplied(p, q, 1, qb, 1, n, k), "ip": q, "iq": 1}
+
+
 def _found(p: int, m: int, h: int, n: int, d: int = 128) -> Sizes:
     """The sizes of an indexer whose elements are adjacent."""
     return {"P": p, "M": m, "H": h, "N": n, "qp": m * h * d, "qm": h * d, "qh": d, "wp": m * h, "wm": h,
@@ -333,6 +338,8 @@ OPS: dict[str, Op] = {
     "gemm_q": Op({}, {"N": 136}, {"N": 4096, "K": 4096},
                  (({"M": 16, "K": 2048}, {"M": 16, "K": 7168}), ({"M": 16, "K": 272}, {"M": 16, "K": 2032}), ({"M": 40, "K": 272}, {"M": 64}), ({"M": 72, "K": 272}, {"M": 256}),
                   ({"M": 264, "N": 1032, "K": 144}, {"M": 2048}), ({"M": 72, "K": 275}, {"M": 512, "K": 4095})), {"OUT": "f32"}),
+    "group_rows": Op({}, {}, {}, (({"P": 70, "Q": 3, "QB": 5, "ip": 3, "iq": 1}, {"P": 4096, "Q": 8, "QB": 128, "ip": 8, "iq": 1}),) * 2,
+                     {}, {"ids": "int -1 QB"}),
     "indexer": Op({}, {}, {}, ((_found(2, 3, 40, 130), _found(1, 1, 64, 65536)), (_found(2, 70, 5, 130), _found(1, 1024, 64, 8192)),
                                (_found(2, 3, 40, 131), _found(1, 1, 64, 65535)), (_found(2, 70, 5, 131), _found(1, 1024, 64, 8191))),
                   {"IN": "f16", "OUT": "f32"}),
@@ -367,6 +374,17 @@ OPS: dict[str, Op] = {
                          (_multiplied(2, 4, 1, 2, 9, 135, 77), _multiplied(1, 1, 1, 1, 16, 4095, 4080)),
                          (_multiplied(2, 4, 1, 2, 40, 135, 77), _multiplied(1, 1, 1, 1, 512, 4095, 4080))),
                         {"scale": "f16", "BIAS": 8}, {"S": "positive"}),
+    "matmul grouped": Op({}, {}, {},
+                         ((_grouped(9, 4, 5, 136, 264), _grouped(16, 8, 128, 768, 2048)), (_grouped(16, 3, 5, 72, 136), _grouped(64, 4, 32, 2880, 2880)),
+                          (_grouped(40, 4, 3, 136, 64), _grouped(512, 8, 128, 768, 2048)), (_grouped(65, 2, 1, 1032, 64), _grouped(2048, 2, 8, 14336, 4096)),
+                          (_grouped(7, 2, 5, 67, 290), _grouped(16, 8, 128, 767, 2047)), (_grouped(25, 4, 3, 70, 67), _grouped(512, 8, 128, 767, 2047))),
+                         {"grouped": 1}, {"ids": "int -1 QB"}),
+    "matmul_packed grouped": Op({}, {}, {},
+                                ((_grouped(9, 4, 5, 144, 256), _grouped(16, 8, 128, 768, 2048)), (_grouped(16, 3, 5, 80, 128), _grouped(64, 4, 32, 2880, 2880)),
+                                 (_grouped(40, 4, 3, 144, 64), _grouped(512, 8, 128, 768, 2048)),
+                                 (_grouped(65, 2, 1, 1040, 64), _grouped(2048, 2, 8, 14336, 4096)),
+                                 (_grouped(7, 2, 5, 67, 290), _grouped(16, 8, 128, 767, 2032)), (_grouped(25, 4, 3, 70, 67), _grouped(512, 8, 128, 767, 2032))),
+                                {"grouped": 1, "scale": "f16", "BIAS": 8}, {"S": "positive", "ids": "int -1 QB"}),
     "merge_runs": Op({}, {"M": 2, "N": 2500, "L": 600, "KEEP": 2500, "C": 2500, "ym": 2500},
                      {"M": 1, "N": 1 << 20, "L": 1 << 18, "KEEP": 1 << 20, "C": 1 << 20, "ym": 1 << 20}, ({}, {}), {}, {"X": "rising M*N", "Y": "zeros"}),
     "moe": Op({}, {"TOPK": 2, "D": 72, "F": 40}, {"TOPK": 8, "D": 2048, "F": 768},
@@ -407,10 +425,10 @@ OPS: dict[str, Op] = {
 }
 
 
-def table(name: str) -> list[str]:
-    """All entries of an operator's table, the text after `take`."""
+def table(name: str, holes: Container[str] = ()) -> list[str]:
+    """All entries of an operator's table for a host that sets these holes, the text after `take`."""
     text = (ROOT / "lib/ops" / f"{name}.hexc").read_text(encoding="utf-8")
-    lines = re.findall(r"^//: take (.*)", text, re.M)
+    lines = ops.directives(text, "take", holes)
     kernel = re.findall(r"^kernel (\w+)", text, re.M)
     return lines or [f"{kernel[0]} when 1"]
 
@@ -432,17 +450,18 @@ def _shape(op: Op, i: int, name: str, line: ops.Line) -> tuple[Shape, dict[str, 
 
 
 def operators() -> list[Item]:
-    """An item for each entry of each operator's table; KeyError names an operator missing in
-    OPS, IndexError an entry."""
+    """An item for each entry of each operator's table, and of those that it has with some hole ("matmul grouped"); KeyError
+    names an operator missing in OPS, IndexError an entry."""
     found = []
-    for name in operator_names():
-        op, lines = OPS[name], table(name)
+    for form in sorted({*operator_names(), *OPS}):
+        name, op = form.split()[0], OPS[form]
+        lines = table(name, op.settings)
         if len(op.lines) != len(lines):
-            raise IndexError(f"lib/ops/{name}.hexc has {len(lines)} lines, hexc_bench/items.py {len(op.lines)}")
+            raise IndexError(f"lib/ops/{name}.hexc has {len(lines)} lines for {form}, hexc_bench/items.py {len(op.lines)}")
         for i, text in enumerate(lines):
             line = ops.line_of(text, name)
             (small, settings), (model, _) = (_shape(op, i, which, line) for which in ("small", "model"))
-            found.append(Item(f"operator {name} line {i + 1}", "operator", f"lib/ops/{name}.hexc", line=i, text=text,
+            found.append(Item(f"operator {form} line {i + 1}", "operator", f"lib/ops/{name}.hexc", line=i, text=text,
                               constants={**op.settings, **settings}, shapes=(small, model), data=op.data, scalars=op.scalars))
     return found
 

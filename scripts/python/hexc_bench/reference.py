@@ -93,7 +93,7 @@ def lines(item: Item, shape: Shape) -> ops.Line:
     if item.line >= 0:
         return ops.line_of(item.text, item.operator)
     constants = {n: int(v) for n, v in item.constants.items() if str(v).lstrip("-").isdigit()}
-    for text in items.table(item.operator):
+    for text in items.table(item.operator, item.constants):
         line = ops.line_of(text, item.operator)
         said = {n: v for s in line.stages for n, v in (d.split("=") for d in s.define.split())}
         if any(n in said and said[n] != str(v) for n, v in item.constants.items()):
@@ -129,7 +129,7 @@ def stages(item: Item, shape: Shape, program: str | None = None, hexc: str = "")
         text = (items.ROOT / item.program).read_text(encoding="utf-8")
         return [{"kernel": item.kernel, "ir": bounded(text, item.kernel, item.constants, hexc),
                  "constants": numbers_of(declared(text, item.kernel), item.constants)}]
-    files = ops.read(item.operator).files
+    files = ops.read(item.operator, item.constants).files
     found: list[Stage] = []
     made: list[str] = []
     for stage in lines(item, shape).stages:

@@ -4,7 +4,7 @@ hexc_op_plan (`families` of hexc_op_opts)."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,18 +95,31 @@ def folder() -> Path:
     return at if at.is_dir() and not Path("lib/ops").is_dir() else Path("lib/ops")
 
 
-def read(name: str) -> Operator:
-    """:class:`TuneError` names the existing ones."""
+def directives(text: str, word: str, holes: Container[str] = ()) -> list[str]:
+    """What follows `//: WORD` in the lines that an operator's text has if the host sets these holes."""
+    found = []
+    for line in text.splitlines():
+        with_hole = re.match(r"//\+ ([\w|]+) (?=//:)", line)
+        if with_hole and not any(h in holes for h in with_hole[1].split("|")):
+            continue
+        said = re.match(rf"//: {word} (.*?)\s*(?://- ([\w|]+))?$", line[with_hole.end() if with_hole else 0:])
+        if said and not any(h in holes for h in (said[2] or "").split("|") if h):
+            found.append(said[1])
+    return found
+
+
+def read(name: str, holes: Container[str] = ()) -> Operator:
+    """The operator as it is for a host that sets these holes; :class:`TuneError` names the existing ones."""
     path = folder() / f"{name}.hexc"
     if not name.isidentifier() or not path.exists():
         known = " ".join(sorted(p.stem for p in folder().glob("*.hexc")))
         raise TuneError(f"there is no operator {name}; there are {known}")
     text = path.read_text(encoding="utf-8")
-    use = [w for line in re.findall(r"^//: use (.*)", text, re.M) for w in line.split()]
+    use = [w for line in directives(text, "use", holes) for w in line.split()]
     files = {k: str(p) for p in [*(folder() / f"{u}.hexc" for u in use), path]
              for k in re.findall(r"^kernel (\w+)", p.read_text(encoding="utf-8"), re.M)}
     first = re.search(r"^kernel (\w+)", text, re.M)
-    table = re.findall(r"^//: take (.*)", text, re.M) or [f"{first.group(1) if first else name} when 1"]
+    table = directives(text, "take", holes) or [f"{first.group(1) if first else name} when 1"]
     # entries after the first that always holds are for sizes that its kernel rejects: other
     # alignments and multiples
     always = next((i for i, t in enumerate(table) if t.endswith(" when 1")), len(table))
