@@ -105,15 +105,14 @@ def test_items() -> None:
             if i.kind == "example":
                 assert steps.arguments(i, folder, i.shapes[0]), i
     for path in sorted((items.ROOT / "lib/ops").glob("*.hexc")):
-        lines = re.findall(r"^//: take (.*)", path.read_text(), re.M)
+        lines = re.findall(r"^(?://\+ \w+ )?//: take (.*?)(?: //- \w+)?$", path.read_text(), re.M)
         mine = [i for i in everything if i.kind == "operator" and i.operator == path.stem]
         assert [i.text for i in mine if lines] == lines and mine, path
         for i in mine:
             assert [s.name for s in i.shapes] == ["small", "model"], i
             for s in i.shapes:
                 known = {n: v for n, v in {**i.constants, **s.sizes}.items() if isinstance(v, int)}
-                guards = [line_of(text, i.operator).guard for text in lines]
-                assert not lines or evaluate(guards[i.line], known), (i.key, s)
+                assert not lines or evaluate(line_of(i.text, i.operator).guard, known), (i.key, s)
     groups = {i.group for i in everything if i.kind == "headline"}
     want = {"gemm f16", "gemm bf16", "w4a16", "fp8", "fp8 blocks", "attention", "decode", "paged", "grouped", "moe", "rms norm", "layer norm", "softmax",
             "rotary", "cross entropy", "selective scan"}

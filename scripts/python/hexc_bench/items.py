@@ -453,7 +453,7 @@ def operators() -> list[Item]:
     """An item for each entry of each operator's table, and of those that it has with some hole ("matmul grouped"); KeyError
     names an operator missing in OPS, IndexError an entry."""
     found = []
-    for form in sorted({*operator_names(), *OPS}):
+    for form in sorted([*operator_names(), *(f for f in OPS if " " in f)]):
         name, op = form.split()[0], OPS[form]
         lines = table(name, op.settings)
         if len(op.lines) != len(lines):
