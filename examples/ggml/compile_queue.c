@@ -49,43 +49,6 @@ seconds(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- keys ---------------------------------------------------------------------------------------------- */
-
-static bool
-append(OperatorKey *k, const char *text)
-{
-	size_t n = strlen(text) + 1;
-
-	if (n > KEY_MOST - k->size)
-		return false;
-	memcpy(k->text + k->size, text, n);
-	k->size += n;
-	return true;
-}
-
-static uint32_t
-hash(const char *text, size_t n)
-{
-	uint32_t h = 2166136261u;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (unsigned char)text[i]) * 16777619u;
-	return h;
-}
-
-bool
-operator_key(OperatorKey *k, const char *arch, const Launch *l)
-{
-	bool ok;
-
-	k->size = 0;
-	ok = append(k, arch) && append(k, l->op);
-	for (int i = 0; ok && i < l->settings; i++)
-		ok = append(k, l->setting[i].name) && append(k, l->setting[i].value);
-	k->hash = hash(k->text, k->size);
-	return ok;
-}
-
 /* ---- the table and the queue; the lock is held --------------------------------------------------------- */
 
 static Operator *
@@ -156,6 +119,8 @@ plan(const Operator *o, hexc_op **out, char *why, size_t n)
 	opts.arch = at;
 	opts.cache = queue.cache;
 	name = at += strlen(at) + 1;
+	at += strlen(at) + 1;
+	opts.families = *at ? at : NULL;
 	for (at += strlen(at) + 1; at < end; at += strlen(at) + 1) {
 		set[settings].name = at;
 		at += strlen(at) + 1;

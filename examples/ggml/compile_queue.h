@@ -7,7 +7,8 @@
 
 enum { KEY_MOST = TEXT_MOST };
 
-/* An operator and its settings: arch, operator, and names and values in turns, each with its NUL. */
+/* An operator and its settings: arch, operator, the lines of its table, and names and values in turns, each
+ * with its NUL. No lines: the whole table. */
 typedef struct OperatorKey {
 	uint32_t hash;
 	size_t size;            /* bytes of text */
@@ -26,8 +27,12 @@ typedef struct CompileStats {
 	uint64_t cached, compiled; /* kernels */
 } CompileStats;
 
-/* Returns false if there is no place for it. */
-bool operator_key(OperatorKey *k, const char *arch, const Launch *l);
+/* ---- operator_key.c: the lines for the launch's sizes, or the whole table. Returns false if there is no
+ * place for it. */
+bool operator_key(OperatorKey *k, const char *arch, const Launch *l, bool whole);
+
+/* ---- compile_queue.c */
+
 /* The number of threads that compile: the processors, or GGML_HEXC_THREADS. */
 int compile_threads(void);
 /* Has an operator compiled behind those that were asked for before. Does nothing if there are no threads.

@@ -68,12 +68,12 @@ make_call(Calls *c, const Launch *l, const OperatorKey *k, char *why, size_t n)
 }
 
 static hexc_family_call *
-find_call(Calls *c, const Launch *l, char *why, size_t n)
+find_call(Calls *c, const Launch *l, bool whole, char *why, size_t n)
 {
 	OperatorKey k;
 	Call *call;
 
-	if (!operator_key(&k, c->d->info.arch, l)) {
+	if (!operator_key(&k, c->d->info.arch, l, whole)) {
 		say(why, n, l->op, "its settings are too long");
 		return NULL;
 	}
@@ -153,16 +153,33 @@ room_grow(Calls *c, Room *room, uint64_t size, void *stream, char *why, size_t n
 	return ok;
 }
 
+/* Returns the call with its arguments, and the bytes of its workspace; NULL if a kernel does not compile, or
+ * none takes the launch. */
+static hexc_family_call *
+prepare(Calls *c, const Launch *l, bool whole, void *scratch, uint64_t *bytes, char *why, size_t n)
+{
+	hexc_family_call *call = find_call(c, l, whole, why, n);
+
+	if (!call || !set_args(c->d, call, l, scratch, why, n))
+		return NULL;
+	if (hexc_family_call_line(call, NULL, bytes)) {
+		say(why, n, l->op, hexc_family_call_why(call));
+		return NULL;
+	}
+	return call;
+}
+
+/* Where the table's lines for the launch's sizes do not take it, another one may. */
 static bool
 launch(Calls *c, const Launch *l, void *scratch, void *stream, char *why, size_t n)
 {
-	hexc_family_call *call = find_call(c, l, why, n);
 	uint64_t bytes = 0;
+	hexc_family_call *call = prepare(c, l, false, scratch, &bytes, why, n);
 
-	if (!call || !set_args(c->d, call, l, scratch, why, n))
+	if (!call)
+		call = prepare(c, l, true, scratch, &bytes, why, n);
+	if (!call)
 		return false;
-	if (hexc_family_call_line(call, NULL, &bytes))
-		return say(why, n, l->op, hexc_family_call_why(call));
 	if (bytes) {
 		if (!room_grow(c, &c->workspace, bytes, stream, why, n))
 			return false;

@@ -147,7 +147,7 @@ ask_for_work(void *user, const Work *w, int nodes, char *why, size_t n)
 
 	(void)nodes, (void)why, (void)n;
 	for (int i = 0; i < w->launches; i++)
-		if (operator_key(&k, a->d->info.arch, &w->launch[i]))
+		if (operator_key(&k, a->d->info.arch, &w->launch[i], false))
 			compile_ahead(&k, a->foreseen);
 	return true;
 }

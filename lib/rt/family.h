@@ -88,6 +88,8 @@ void family_lines(FamilyText *t, hexc_family *f, const char *from, const char *e
 void family_size_names(FamilyText *t, FamilyLine *l);
 /* Parses the sizes and the guard of a line whose stages are known. */
 void family_expressions(FamilyText *t, const hexc_family *f, FamilyLine *l);
+/* Is the guard of a line whose stages are known true for these values? */
+bool family_guard_holds(FamilyText *t, FamilyLine *l, const hexc_define *size, size_t nsize);
 /* Evaluates its expressions for these arguments of the family. */
 void family_eval(const hexc_family *f, const FamilyLine *l, const hexc_arg *arg, ExprValues *out);
 #endif

@@ -12,6 +12,8 @@ typedef struct FamilyExprReader {
 	FamilyLine *l;
 	const char *at;
 	int depth;
+	const hexc_define *size; /* values of names; NULL: those of the family and its kernels */
+	size_t nsize;
 } FamilyExprReader;
 
 static ExprRef read_or(FamilyExprReader *r);
@@ -130,13 +132,26 @@ constant(const FamilyLine *l, const char *name, int64_t *out)
 }
 
 static ExprRef
+read_given(FamilyExprReader *r, const char *name)
+{
+	for (size_t i = 0; i < r->nsize; i++)
+		if (strcmp(r->size[i].name, name) == 0)
+			return number(r, r->size[i].value);
+	family_wrong(r->t, "no value is given for %s", name);
+	return 0;
+}
+
+static ExprRef
 read_name(FamilyExprReader *r, size_t n)
 {
 	const char *name = arena_strndup(r->t->arena, r->at, n);
-	int i = hexc_family_param_find(r->f, name);
 	int64_t value = 0;
+	int i;
 
 	r->at += n;
+	if (r->size)
+		return read_given(r, name);
+	i = hexc_family_param_find(r->f, name);
 	if (i >= 0) {
 		const FamilyParam *p = &r->f->param[i];
 		const ModParam *mp = &p->m->kernel[p->k].param[p->i];
@@ -364,6 +379,28 @@ family_expressions(FamilyText *t, const hexc_family *f, FamilyLine *l)
 		l->cond = truth(&r, read_or(&r));
 	if (!t->bad && next_char(&r))
 		family_wrong(t, "unexpected '%.20s' after the guard", r.at);
+}
+
+bool
+family_guard_holds(FamilyText *t, FamilyLine *l, const hexc_define *size, size_t nsize)
+{
+	FamilyExprReader r = { .t = t, .l = l, .at = l->rest, .size = size, .nsize = nsize };
+	ExprValues v;
+	ExprRef cond = 0;
+
+	t->line = l->number;
+	if (accept_word(&r, "with"))
+		do
+			skip_value(&r);
+		while (accept(&r, ","));
+	if (!accept_word(&r, "when"))
+		family_wrong(t, "missing `when GUARD` at '%.20s'; guard 1 matches all sizes", r.at);
+	if (!t->bad)
+		cond = truth(&r, read_or(&r));
+	if (t->bad)
+		return false;
+	expr_eval(&l->expr, NULL, &v);
+	return !v.bad[cond] && v.value[cond];
 }
 
 void

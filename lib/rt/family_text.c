@@ -264,6 +264,8 @@ typedef struct WantJob {
 	size_t bytes;
 	int (*each)(void *user, const hexc_family_want *w);
 	void *user;
+	const hexc_define *size; /* NULL: all lines */
+	size_t nsize;
 	Arena arena;
 	FamilyText t;
 } WantJob;
@@ -272,7 +274,9 @@ typedef struct WantJob {
 static bool
 want_stages(WantJob *j, const hexc_family *f)
 {
-	for (int i = 0; i < f->nline; i++)
+	for (int i = 0; i < f->nline; i++) {
+		if (j->size && !family_guard_holds(&j->t, &f->line[i], j->size, j->nsize))
+			continue;
 		for (int s = 0; s < f->line[i].nstage; s++) {
 			const FamilyStage *st = &f->line[i].stage[s];
 			const char *kernel = st->kernel ? st->kernel : f->name;
@@ -282,7 +286,8 @@ want_stages(WantJob *j, const hexc_family *f)
 			if (j->each(j->user, &w))
 				return false;
 		}
-	return true;
+	}
+	return !j->t.bad;
 }
 
 /* Runs under arena_protect. */
@@ -307,23 +312,42 @@ want_all(void *user)
 	}
 }
 
+static int
+want(WantJob *j)
+{
+	Arena *arena = &j->arena;
+	int code;
+
+	if (j->t.why && j->t.n)
+		j->t.why[0] = 0;
+	if (!j->text || !j->each || (!j->t.why && j->t.n))
+		return HEXC_E_INVALID;
+	arena_init(&j->arena, NULL, NULL);
+	j->t.arena = &j->arena;
+	code = arena_protect(&arena, 1, want_all, j);
+	if (code)
+		why_error(code, j->t.why, j->t.n, "%s", hexc_strerror(code));
+	arena_free(&j->arena);
+	return code ? code : j->t.bad ? HEXC_E_FILE : HEXC_OK;
+}
+
 int
 hexc_family_wants(const char *text, size_t bytes, int (*each)(void *user, const hexc_family_want *w),
                   void *user, char *why, size_t n)
 {
 	WantJob j = { .text = text, .bytes = bytes, .each = each, .user = user, .t = { .why = why, .n = n } };
-	Arena *arena = &j.arena;
-	int code;
 
-	if (why && n)
-		why[0] = 0;
-	if (!text || !each || (!why && n))
-		return HEXC_E_INVALID;
-	arena_init(&j.arena, NULL, NULL);
-	j.t.arena = &j.arena;
-	code = arena_protect(&arena, 1, want_all, &j);
-	if (code)
-		why_error(code, why, n, "%s", hexc_strerror(code));
-	arena_free(&j.arena);
-	return code ? code : j.t.bad ? HEXC_E_FILE : HEXC_OK;
+	return want(&j);
+}
+
+int
+hexc_family_wants_for(const char *text, size_t bytes, const hexc_define *size, size_t nsize,
+                      int (*each)(void *user, const hexc_family_want *w), void *user, char *why, size_t n)
+{
+	static const hexc_define none;
+	WantJob j = { .text = text, .bytes = bytes, .each = each, .user = user, .size = size ? size : &none,
+	              .nsize = nsize,
+	              .t = { .why = why, .n = n } };
+
+	return size || !nsize ? want(&j) : HEXC_E_INVALID;
 }

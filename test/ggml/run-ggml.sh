@@ -142,7 +142,7 @@ for threads in 0 2; do
 	cold GGML_HEXC_SIMULATOR=80,80 GGML_HEXC_THREADS=$threads "$dir/cold" run HEXC0 HEXC1
 	counted 'operators 6, unforeseen 6, by graphs [0-6], failed 0;'
 	cold LD_PRELOAD="$dir/no_operators.so" GGML_HEXC_THREADS=$threads "$dir/cold" fail HEXC0
-	counted 'operators 0, .* failed [2-9];'
+	counted 'operators 0, .* failed [1-9][0-9]*;'
 	[ "$(grep -c 'graph: RMS_NORM: operator norm: not today' "$dir/out")" = 2 ] ||
 		fail "a failing compile is not told twice: $(tail -n 3 "$dir/out")"
 done
