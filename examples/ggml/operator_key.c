@@ -100,8 +100,8 @@ find_lines(char *lines, const Launch *l, const hexc_define *size, size_t sizes, 
 
 	for (int i = 0; i < l->settings; i++)
 		set[i] = (hexc_op_set){ l->setting[i].name, l->setting[i].value };
-	if (hexc_op_table(l->op, set, (size_t)l->settings, NULL, size, sizes, aligned, lines, LINES_MOST, NULL,
-	                  0))
+	if (hexc_op_table(l->op, set, (size_t)l->settings, NULL, size, sizes, aligned, lines, LINES_MOST,
+	                  NULL, 0))
 		*lines = 0;
 }
 

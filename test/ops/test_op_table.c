@@ -1,5 +1,5 @@
-/* test_op_table.c - tests hexc_op_table: for sizes of each line, the kernels that it has planned are those which
- * the family of the whole table selects. Texts are compared with tables written here. */
+/* test_op_table.c - tests hexc_op_table: for sizes of each line, the kernels that it has planned are those
+ * which the family of the whole table selects. Texts are compared with tables written here. */
 #include "lib/hexc_ops.h"
 #include "test/check.h"
 #include <stdio.h>
@@ -32,7 +32,8 @@ TEST(lines_for_sizes)
 		{ 8, 1, HEAD "take decode BN=32 when 1\ntake matmul BM=64 with S=ceil(M, 2) when 1\n" },
 		{ 9, 1, HEAD "take matmul BM=64 with S=ceil(M, 2) when 1\n" },
 		{ 65, 1, HEAD "take matmul BM=64 ALIGN=1 when 1\n" },
-		{ 16, 0, HEAD "take matmul BM=16 WARPS=2 ALIGN=1 when 1\ntake matmul BM=64 ALIGN=1 when 1\n" },
+		{ 16, 0, HEAD "take matmul BM=16 WARPS=2 ALIGN=1 when 1\n"
+		              "take matmul BM=64 ALIGN=1 when 1\n" },
 		{ 17, 0, HEAD "take matmul BM=64 ALIGN=1 when 1\n" },
 	};
 
