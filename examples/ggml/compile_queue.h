@@ -28,7 +28,7 @@ typedef struct CompileStats {
 
 /* Returns false if there is no place for it. */
 bool operator_key(OperatorKey *k, const char *arch, const Launch *l);
-/* The number of threads that compile: the processors, or GGML_HEXC_THREADS. */
+/* The number of threads that compile, and that pack a weight: the processors, or GGML_HEXC_THREADS. */
 int compile_threads(void);
 /* Has an operator compiled behind those that were asked for before. Does nothing if there are no threads.
  * `foreseen`: the graph that needs it does not run yet. */
