@@ -33,7 +33,7 @@ bool operator_key(OperatorKey *k, const char *arch, const Launch *l, bool whole)
 
 /* ---- compile_queue.c */
 
-/* The number of threads that compile: the processors, or GGML_HEXC_THREADS. */
+/* The number of threads that compile, and that pack a weight: the processors, or GGML_HEXC_THREADS. */
 int compile_threads(void);
 /* Has an operator compiled behind those that were asked for before. Does nothing if there are no threads.
  * `foreseen`: the graph that needs it does not run yet. */

@@ -1,10 +1,16 @@
 /* packed.c - converts matrices of weights between ggml's blocks and hexc's planes. */
+#include "examples/ggml/compile_queue.h"
 #include "examples/ggml/packed.h"
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Fewer rows are not worth a kernel of their own. */
 enum { ROWS_LEAST = 16, ALIGNED = 256, E8M0_ONE = 127, E8M0_NAN = 255, E8M0_TOP = 5 };
+
+/* Bands are multiples of the rows of all packs' blocks. */
+enum { BAND_ROWS = 64, BAND_BYTES = 2 << 20 };
 
 /* The pack that kernels of matmul_packed choose for codes of a type (hexc_module_pack), which are numbers or
  * number those of a table. */
@@ -49,13 +55,21 @@ place_planes(PackedForm *f, int64_t codes)
 	}
 }
 
+static int64_t
+band_rows(int64_t row_bytes)
+{
+	int64_t rows = BAND_BYTES / row_bytes / BAND_ROWS * BAND_ROWS;
+
+	return rows > BAND_ROWS ? rows : BAND_ROWS;
+}
+
 bool
 packed_form(PackedForm *f, const struct ggml_tensor *t)
 {
 	int64_t dim[2] = { t->ne[1], t->ne[0] };
 	const hexc_plane *plane = f->matrix.plane;
 	const char *scale;
-	uint64_t codes;
+	uint64_t codes, band;
 
 	*f = (PackedForm){ .matrix = HEXC_WEIGHT_INIT, .matrices = t->ne[2] * t->ne[3] };
 	if (t->view_src || t->op != GGML_OP_NONE || !ggml_is_contiguous(t) || t->ne[1] < ROWS_LEAST ||
@@ -69,6 +83,11 @@ packed_form(PackedForm *f, const struct ggml_tensor *t)
 		return false;
 	f->wide = !strcmp(scale, "e8m0");
 	f->block_bytes = (int64_t)f->matrix.bytes;
+	f->band = band_rows(f->block_bytes / t->ne[1]);
+	dim[0] = f->band;
+	if (hexc_pack_bytes(f->pack, 2, dim, &band, NULL, 0))
+		return false;
+	f->band_codes = (int64_t)band;
 	place_planes(f, (int64_t)codes);
 	return true;
 }
@@ -113,55 +132,170 @@ packed_shift(const PackedForm *f, const char *blocks, int *shift)
 	return least - *shift >= 0;
 }
 
+/* ---- bands --------------------------------------------------------------------------------------------- */
+
+/* The conversion of matrices, in bands of rows that threads take one after another. */
+typedef struct Conversion {
+	const PackedForm *f;
+	bool back;              /* to blocks */
+	int shift;
+	char *blocks;           /* of all matrices; only read unless `back` */
+	void *const *plane;
+	int64_t matrices, bands; /* bands per matrix */
+	int64_t next;           /* band; atomic */
+	bool failed;            /* atomic */
+} Conversion;
+
+static const hexc_workers this_thread = { sizeof this_thread, 1, NULL, NULL };
+
 static void
-shift_scales(const PackedForm *f, uint8_t *scale, int by)
+shift_scales(const PackedForm *f, const hexc_weight *w, int by)
 {
-	for (int64_t i = 0; f->wide && i < f->each[HEXC_PLANE_SCALE]; i++)
+	const hexc_plane *q = &w->plane[HEXC_PLANE_SCALE];
+	uint8_t *scale = q->data;
+
+	for (uint64_t i = 0; f->wide && i < q->bytes; i++)
 		if (scale[i] != E8M0_NAN)
 			scale[i] = (uint8_t)(scale[i] + by);
 }
 
-/* ---- matrices ------------------------------------------------------------------------------------------ */
+/* Rows of a matrix, and where the conversion has them. */
+typedef struct Band {
+	int64_t matrix, n0;     /* the first row */
+	int64_t dim[2];         /* rows, columns */
+	char *blocks, *codes;
+	uint64_t bytes;         /* of blocks */
+} Band;
 
-bool
-pack_matrix(const PackedForm *f, int shift, const void *blocks, void *const plane[HEXC_NPLANE])
+static Band
+band_of(const Conversion *c, int64_t i)
 {
-	int64_t dim[2] = { f->matrix.n, f->matrix.k };
+	const PackedForm *f = c->f;
+	int64_t matrix = i / c->bands, band = i % c->bands, n0 = band * f->band, rest = f->matrix.n - n0;
+	int64_t row = f->block_bytes / f->matrix.n;
+	Band b = { .matrix = matrix, .n0 = n0, .dim = { rest < f->band ? rest : f->band, f->matrix.k } };
+
+	b.blocks = c->blocks + matrix * f->block_bytes + n0 * row;
+	b.codes = c->plane[HEXC_PLANE_CODE];
+	b.codes += matrix * f->each[HEXC_PLANE_CODE] + band * f->band_codes;
+	b.bytes = (uint64_t)(b.dim[0] * row);
+	return b;
+}
+
+/* Copies the band's columns of the planes after the codes: to w for a conversion to blocks, else from w. */
+static void
+copy_columns(const Conversion *c, const hexc_weight *w, const Band *b)
+{
+	const PackedForm *f = c->f;
+
+	for (int i = HEXC_PLANE_CODE + 1; i < HEXC_PLANE_TABLE; i++) {
+		const hexc_plane *q = &w->plane[i];
+		size_t row = f->each[i] ? (size_t)q->bytes / (size_t)q->rows : 0, size = row / (size_t)w->n;
+		char *all = (char *)c->plane[i] + b->matrix * f->each[i] + (size_t)b->n0 * size;
+		char *own = q->data;
+
+		for (int64_t k = 0; row && k < q->rows; k++, all += (size_t)f->matrix.n * size, own += row)
+			memcpy(c->back ? own : all, c->back ? all : own, row);
+	}
+}
+
+static bool
+pack_band(const Conversion *c, const Band *b)
+{
+	const PackedForm *f = c->f;
 	hexc_weight *w;
 	bool ok;
 
-	if (hexc_weight_blocks(&w, f->matrix.format, blocks, f->matrix.bytes, dim[0], dim[1], NULL, NULL, 0))
+	if (hexc_weight_blocks(&w, f->matrix.format, b->blocks, b->bytes, b->dim[0], b->dim[1], &this_thread,
+	                       NULL, 0))
 		return false;
-	memset(plane[HEXC_PLANE_CODE], 0, (size_t)f->each[HEXC_PLANE_CODE]);
-	ok = !hexc_pack(f->pack, 2, dim, w->plane[HEXC_PLANE_CODE].data, plane[HEXC_PLANE_CODE], NULL, NULL,
-	                0);
-	shift_scales(f, w->plane[HEXC_PLANE_SCALE].data, -shift);
-	for (int i = HEXC_PLANE_CODE + 1; i < HEXC_NPLANE; i++)
-		if (f->each[i])
-			memcpy(plane[i], w->plane[i].data, (size_t)f->each[i]);
+	ok = !hexc_pack(f->pack, 2, b->dim, w->plane[HEXC_PLANE_CODE].data, b->codes, &this_thread, NULL, 0);
+	shift_scales(f, w, -c->shift);
+	copy_columns(c, w, b);
+	if (b->matrix == 0 && b->n0 == 0 && f->each[HEXC_PLANE_TABLE])
+		memcpy(c->plane[HEXC_PLANE_TABLE], w->plane[HEXC_PLANE_TABLE].data,
+		       (size_t)f->each[HEXC_PLANE_TABLE]);
 	hexc_weight_free(w);
 	return ok;
 }
 
-bool
-unpack_matrix(const PackedForm *f, int shift, void *const plane[HEXC_NPLANE], void *blocks)
+static bool
+unpack_band(const Conversion *c, const Band *b)
 {
-	int64_t dim[2] = { f->matrix.n, f->matrix.k };
+	const PackedForm *f = c->f;
 	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT;
 	hexc_weight *w;
 	bool ok;
 
-	if (hexc_weight_blocks(&w, f->matrix.format, NULL, 0, dim[0], dim[1], NULL, NULL, 0))
+	if (hexc_weight_blocks(&w, f->matrix.format, NULL, 0, b->dim[0], b->dim[1], &this_thread, NULL, 0))
 		return false;
-	ok = !hexc_unpack(f->pack, 2, dim, plane[HEXC_PLANE_CODE], w->plane[HEXC_PLANE_CODE].data, NULL, NULL,
+	ok = !hexc_unpack(f->pack, 2, b->dim, b->codes, w->plane[HEXC_PLANE_CODE].data, &this_thread, NULL,
 	                  0);
-	for (int i = HEXC_PLANE_CODE + 1; i < HEXC_NPLANE; i++)
-		if (f->each[i])
-			memcpy(w->plane[i].data, plane[i], (size_t)f->each[i]);
-	shift_scales(f, w->plane[HEXC_PLANE_SCALE].data, shift);
-	ok = ok && hexc_weight_tensor(w, 0, &t, blocks, f->matrix.bytes) && t.data;
+	copy_columns(c, w, b);
+	shift_scales(f, w, c->shift);
+	ok = ok && hexc_weight_tensor(w, 0, &t, b->blocks, b->bytes) && t.data;
 	hexc_weight_free(w);
 	return ok;
+}
+
+static void *
+convert_bands(void *user)
+{
+	Conversion *c = user;
+
+	for (;;) {
+		int64_t i = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
+		Band b;
+
+		if (i >= c->matrices * c->bands)
+			return NULL;
+		b = band_of(c, i);
+		if (!(c->back ? unpack_band(c, &b) : pack_band(c, &b)))
+			__atomic_store_n(&c->failed, true, __ATOMIC_RELAXED);
+	}
+}
+
+/* Runs the conversion on this thread and others, which take none of the process's signals. */
+static bool
+convert(Conversion *c)
+{
+	enum { THREADS_MOST = 64 };
+	pthread_t thread[THREADS_MOST];
+	int64_t wanted = compile_threads();
+	sigset_t all, before;
+	int started = 0;
+
+	c->bands = (c->f->matrix.n + c->f->band - 1) / c->f->band;
+	if (wanted > c->matrices * c->bands)
+		wanted = c->matrices * c->bands;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	while (started < THREADS_MOST && started + 1 < wanted &&
+	       !pthread_create(&thread[started], NULL, convert_bands, c))
+		started++;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	convert_bands(c);
+	for (int i = 0; i < started; i++)
+		pthread_join(thread[i], NULL);
+	return !c->failed;
+}
+
+bool
+pack_matrices(const PackedForm *f, int shift, const char *blocks, int64_t n, void *const plane[HEXC_NPLANE])
+{
+	Conversion c = { .f = f, .shift = shift, .plane = plane, .matrices = n };
+
+	c.blocks = (char *)(uintptr_t)blocks;
+	return convert(&c);
+}
+
+bool
+unpack_matrices(const PackedForm *f, int shift, void *const plane[HEXC_NPLANE], int64_t n, char *blocks)
+{
+	Conversion c = { .f = f, .back = true, .shift = shift, .plane = plane, .matrices = n };
+
+	c.blocks = blocks;
+	return convert(&c);
 }
 
 /* ---- ranges -------------------------------------------------------------------------------------------- */

@@ -14,6 +14,8 @@ typedef struct PackedForm {
 	const char *pack;       /* of the codes; bytes are in `each` */
 	int64_t matrices;
 	int64_t block_bytes;    /* of a matrix in ggml's layout */
+	int64_t band;           /* rows that are converted at a time */
+	int64_t band_codes;     /* bytes of their packed codes */
 	int64_t start[HEXC_NPLANE]; /* bytes from the weight's start; the first matrix is there */
 	int64_t each[HEXC_NPLANE];  /* bytes of a matrix; 0: there is no such plane */
 	int64_t bytes;
@@ -47,9 +49,11 @@ bool packed_form(PackedForm *f, const struct ggml_tensor *t);
 /* Computes the shift of a weight from all of its blocks. Returns false if scales have too large a
  * range, or memory is short. */
 bool packed_shift(const PackedForm *f, const char *blocks, int *shift);
-/* Converts one matrix. plane: memory for form.each bytes of each plane. */
-bool pack_matrix(const PackedForm *f, int shift, const void *blocks, void *const plane[HEXC_NPLANE]);
-bool unpack_matrix(const PackedForm *f, int shift, void *const plane[HEXC_NPLANE], void *blocks);
+/* Convert n matrices, on as many threads as compile (compile_threads). plane: memory for the planes of all,
+ * form.each bytes of each matrix; one table. Return false if memory is short. */
+bool pack_matrices(const PackedForm *f, int shift, const char *blocks, int64_t n,
+                   void *const plane[HEXC_NPLANE]);
+bool unpack_matrices(const PackedForm *f, int shift, void *const plane[HEXC_NPLANE], int64_t n, char *blocks);
 /* Adds a range. Returns false if memory is short. */
 bool ranges_add(Ranges *r, size_t from, size_t to);
 

@@ -7,24 +7,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory for a matrix: its planes, and its blocks. */
-typedef struct Matrix {
+/* Bytes of blocks that are packed before they are written, about. */
+enum { GROUP_BYTES = 16 << 20 };
+
+/* Host memory for the planes of matrices, one after another as in the weight. */
+typedef struct Planes {
 	char *memory;
 	void *plane[HEXC_NPLANE];
-	char *blocks;
-} Matrix;
+} Planes;
+
+/* The bytes of a plane of n matrices. */
+static size_t
+plane_bytes(const PackedForm *f, int plane, int64_t n)
+{
+	return (size_t)(f->each[plane] * (plane == HEXC_PLANE_TABLE ? 1 : n));
+}
 
 static bool
-matrix_new(Matrix *m, const PackedForm *f)
+planes_new(Planes *m, const PackedForm *f, int64_t matrices)
 {
 	size_t at[HEXC_NPLANE + 1] = { 0 };
 
 	for (int i = 0; i < HEXC_NPLANE; i++)
-		at[i + 1] = at[i] + (size_t)(f->each[i] + 63) / 64 * 64;
-	m->memory = malloc(at[HEXC_NPLANE] + (size_t)f->block_bytes);
+		at[i + 1] = at[i] + (plane_bytes(f, i, matrices) + 63) / 64 * 64;
+	m->memory = malloc(at[HEXC_NPLANE]);
 	for (int i = 0; m->memory && i < HEXC_NPLANE; i++)
 		m->plane[i] = m->memory + at[i];
-	m->blocks = m->memory ? m->memory + at[HEXC_NPLANE] : NULL;
 	return m->memory;
 }
 
@@ -37,58 +45,75 @@ plane_at(const PackedForm *f, int plane, int64_t matrix)
 
 /* ---- one weight ---------------------------------------------------------------------------------------- */
 
+/* Packs matrices [i, i + n) and writes them. */
+static bool
+write_matrices(Buffer *b, const Packed *p, Planes *m, const char *blocks, int64_t i, int64_t n)
+{
+	const PackedForm *f = &p->form;
+	bool ok = pack_matrices(f, p->shift, blocks + i * f->block_bytes, n, m->plane);
+
+	for (int plane = 0; ok && plane < HEXC_NPLANE; plane++)
+		ok = !f->each[plane] || buffer_write(b, p->data + plane_at(f, plane, i), m->plane[plane],
+		                                     plane_bytes(f, plane, n));
+	return ok;
+}
+
 /* Writes all of the weight from its blocks, packed if that is possible. */
 static bool
 write_weight(Buffer *b, Packed *p, const char *blocks)
 {
 	const PackedForm *f = &p->form;
-	char *to = p->data;
-	Matrix m;
-	int shift = 0;
-	bool ok = !p->never && packed_shift(f, blocks, &shift) && matrix_new(&m, f);
+	int64_t group = 1 + GROUP_BYTES / f->block_bytes;
+	Planes m;
+	bool ok;
 
+	group = group < f->matrices ? group : f->matrices;
+	ok = !p->never && packed_shift(f, blocks, &p->shift) && planes_new(&m, f, group);
 	__atomic_add_fetch(&b->d->repacked, 1, __ATOMIC_RELAXED);
 	if (!ok) {
 		p->never = true;
 		p->done = false;
-		return buffer_write(b, to, blocks, (size_t)(f->block_bytes * f->matrices));
+		return buffer_write(b, p->data, blocks, (size_t)(f->block_bytes * f->matrices));
 	}
-	for (int64_t i = 0; ok && i < f->matrices; i++) {
-		ok = pack_matrix(f, shift, blocks + i * f->block_bytes, m.plane);
-		for (int plane = 0; ok && plane < HEXC_NPLANE; plane++)
-			ok = !f->each[plane] || buffer_write(b, to + plane_at(f, plane, i), m.plane[plane],
-			                                     (size_t)f->each[plane]);
-	}
+	for (int64_t i = 0; ok && i < f->matrices; i += group)
+		ok = write_matrices(b, p, &m, blocks, i, f->matrices - i < group ? f->matrices - i : group);
 	free(m.memory);
 	p->done = ok;
-	p->shift = shift;
 	return ok;
+}
+
+/* Reads the planes of matrix i, and unpacks them. */
+static bool
+read_matrix(Buffer *b, const Packed *p, const Planes *m, int64_t i, char *blocks)
+{
+	const PackedForm *f = &p->form;
+	bool ok = true;
+
+	for (int plane = 0; ok && plane < HEXC_NPLANE; plane++)
+		ok = !f->each[plane] || buffer_read(b, m->plane[plane], p->data + plane_at(f, plane, i),
+		                                    (size_t)f->each[plane]);
+	return ok && unpack_matrices(f, p->shift, m->plane, 1, blocks);
 }
 
 /* Reads bytes [from, to) of its blocks. */
 static bool
 read_weight(Buffer *b, const Packed *p, char *out, size_t from, size_t to)
 {
-	const PackedForm *f = &p->form;
-	size_t each = (size_t)f->block_bytes;
-	const char *data = p->data;
-	Matrix m;
-	bool ok = matrix_new(&m, f);
+	size_t each = (size_t)p->form.block_bytes;
+	char *blocks = malloc(each);
+	Planes m = { .memory = NULL };
+	bool ok = blocks && planes_new(&m, &p->form, 1);
 
 	for (size_t i = from / each; ok && i * each < to; i++) {
 		size_t start = i * each < from ? from : i * each;
 		size_t end = (i + 1) * each < to ? (i + 1) * each : to;
 
-		for (int plane = 0; ok && plane < HEXC_NPLANE; plane++)
-			ok = !f->each[plane] ||
-			     buffer_read(b, m.plane[plane], data + plane_at(f, plane, (int64_t)i),
-			                 (size_t)f->each[plane]);
-		ok = ok && unpack_matrix(f, p->shift, m.plane, m.blocks);
+		ok = read_matrix(b, p, &m, (int64_t)i, blocks);
 		if (ok)
-			memcpy(out + (start - from), m.blocks + (start - i * each), end - start);
+			memcpy(out + (start - from), blocks + (start - i * each), end - start);
 	}
-	if (m.memory)
-		free(m.memory);
+	free(m.memory);
+	free(blocks);
 	return ok;
 }
 

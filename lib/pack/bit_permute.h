@@ -10,12 +10,19 @@
 #define HEXC_BIT_PERMUTE_H
 #include "taskmap/support/support.h"
 
-enum { MOVE_LANES = 64 }; /* blocks per call */
+enum { MOVE_LANES = 64, /* blocks per call */
+       MOVE_AREAS = 5 };
 
-/* Source or destination of a block: rows of bytes, whose addresses each block specifies. */
-typedef struct MoveSide {
+/* Rows of bytes, whose addresses each block specifies. */
+typedef struct MoveArea {
 	size_t rows, row; /* number of rows, bytes per row */
 	size_t words; /* 8-byte words per row; the last one may overlap the preceding one */
+} MoveArea;
+
+/* Source or destination of a block: areas, whose bits are numbered through in their order. */
+typedef struct MoveSide {
+	MoveArea area[MOVE_AREAS];
+	int n;
 } MoveSide;
 
 typedef struct MoveSeg MoveSeg;
@@ -26,18 +33,26 @@ typedef struct BitMove {
 	uint8_t *count; /* segments per plane of `to` */
 } BitMove;
 
-typedef struct MoveBlock {
-	const unsigned char *from;
-	unsigned char *to;
-	size_t from_stride, to_stride; /* bytes between rows */
-} MoveBlock;
+/* Where a block has the rows of an area. */
+typedef struct MoveRows {
+	unsigned char *start;
+	size_t stride; /* bytes between rows */
+} MoveRows;
 
+typedef struct MoveBlocks {
+	size_t n; /* at most MOVE_LANES */
+	MoveRows from[MOVE_AREAS][MOVE_LANES], to[MOVE_AREAS][MOVE_LANES]; /* `from` is only read */
+} MoveBlocks;
+
+/* Appends an area. */
+void moveside_add(MoveSide *s, size_t rows, size_t row);
+/* Returns the bytes of all areas. */
+size_t moveside_bytes(const MoveSide *s);
 /* of[i] is the bit of `from` that bit i of `to` gets (bits of a side are numbered through its rows, from
- * the least significant bit of a byte); -1: 0. Needs at most 17 bytes of memory per bit. */
-void bitmove_make(Arena *a, BitMove *m, size_t from_rows, size_t from_row, size_t to_rows, size_t to_row,
-                  const int32_t *of);
+ * the least significant bit of a byte); -1: 0. Needs some 20 bytes of memory per bit of `to`. */
+void bitmove_make(Arena *a, BitMove *m, const MoveSide *from, const MoveSide *to, const int32_t *of);
 /* Returns the bytes of scratch memory, 64-byte aligned, for bitmove_run. */
 size_t bitmove_scratch(const BitMove *m);
-/* Moves n <= MOVE_LANES blocks. plain: without this processor's vector instructions, for tests. */
-void bitmove_run(const BitMove *m, const MoveBlock *block, size_t n, void *scratch, bool plain);
+/* Moves blocks. plain: without this processor's vector instructions, for tests. */
+void bitmove_run(const BitMove *m, const MoveBlocks *b, void *scratch, bool plain);
 #endif

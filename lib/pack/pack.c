@@ -167,29 +167,29 @@ move_blocks(const PackWork *w, int64_t lo, int64_t hi, unsigned char *spare, voi
 {
 	const PackPlan *p = w->plan;
 	size_t each = p->stride * (size_t)p->rows;
-	MoveBlock block[MOVE_LANES] = { { NULL, NULL, 0, 0 } };
+	MoveBlocks b;
+	MoveRows *natural = w->back ? b.to[0] : b.from[0], *packed = w->back ? b.from[0] : b.to[0];
 	BlockAt at[MOVE_LANES];
 
-	for (int64_t i = lo; i < hi; i++) {
-		BlockAt *q = &at[i - lo];
-		MoveBlock *b = &block[i - lo];
-		unsigned char *packed = w->packed + (size_t)i * p->bytes;
-		unsigned char *own = spare + (size_t)(i - lo) * each;
+	b.n = (size_t)(hi - lo);
+	for (size_t i = 0; i < b.n; i++) {
+		int64_t block = lo + (int64_t)i;
+		unsigned char *own = spare + i * each;
 
-		*q = block_at(w, i);
-		if (!q->whole && !w->back) {
+		at[i] = block_at(w, block);
+		if (!at[i].whole && !w->back) {
 			memset(own, 0, each);
-			copy_block(w, q, own);
+			copy_block(w, &at[i], own);
 		}
-		own = q->whole ? w->natural + natural_bit(w, q, 0) / 8 : own;
-		b->from = w->back ? packed : own;
-		b->to = w->back ? own : packed;
-		b->from_stride = b->to_stride = q->whole ? (size_t)(w->dim[1] * p->bits) / 8 : p->stride;
+		packed[i] = (MoveRows){ w->packed + (size_t)block * p->bytes, p->bytes };
+		natural[i] = at[i].whole ? (MoveRows){ w->natural + natural_bit(w, &at[i], 0) / 8,
+			                               (size_t)(w->dim[1] * p->bits) / 8 }
+		                         : (MoveRows){ own, p->stride };
 	}
-	bitmove_run(&p->move, block, (size_t)(hi - lo), scratch, false);
-	for (int64_t i = lo; i < hi && w->back; i++)
-		if (!at[i - lo].whole)
-			copy_block(w, &at[i - lo], block[i - lo].to);
+	bitmove_run(&p->move, &b, scratch, false);
+	for (size_t i = 0; i < b.n && w->back; i++)
+		if (!at[i].whole)
+			copy_block(w, &at[i], natural[i].start);
 }
 
 static size_t

@@ -39,6 +39,7 @@ pack_plan(Arena *a, PackPlan *out, const Pack *pack, bool back)
 {
 	int64_t origin = pack_position(pack, 0, 0), *of_col = NEWN(a, int64_t, pack->block[1]);
 	size_t natural, n;
+	MoveSide unpacked = { .n = 0 }, packed = { .n = 0 };
 	int32_t *of;
 	Positions at;
 
@@ -66,8 +67,7 @@ pack_plan(Arena *a, PackPlan *out, const Pack *pack, bool back)
 				of[back ? from + b : to[b]] = (int32_t)(back ? to[b] : from + b);
 		}
 	}
-	if (back)
-		bitmove_make(a, &out->move, 1, out->bytes, (size_t)out->rows, out->stride, of);
-	else
-		bitmove_make(a, &out->move, (size_t)out->rows, out->stride, 1, out->bytes, of);
+	moveside_add(&unpacked, (size_t)out->rows, out->stride);
+	moveside_add(&packed, 1, out->bytes);
+	bitmove_make(a, &out->move, back ? &packed : &unpacked, back ? &unpacked : &packed, of);
 }

@@ -3,6 +3,7 @@
 #define HEXC_FORMAT_H
 #include "hexc/ir/dtype_value.h"
 #include "lib/base/base.h"
+#include "lib/pack/bit_permute.h"
 #include "lib/weights/file.h"
 #include "lib/hexc_weights.h"
 
@@ -142,46 +143,41 @@ bool fit_nearest(const hexc_file *f, const char *name, char *why, size_t nwhy);
  * sentence. */
 bool fit_padded(const hexc_file *f, const char *name, char *why, size_t nwhy);
 
-/* ---- bits of a tile (format_codec.c) ---------------------------------------------------------------- */
+/* ---- bits of tiles (format_codec.c) ------------------------------------------------------------------ */
 
-/* `bits` bits of value `index`, at `at` (bits from the tile's start in row `row`), are moved to bit
- * `shift`. */
-typedef struct Seg {
-	uint16_t index;
-	uint8_t bits, shift;
-	int row;
-	int at;
-} Seg;
-
-typedef struct Segs {
-	Seg *seg;
-	int n;
-} Segs;
-
-/* Returns the segments of a plane in a part, ordered by values; .n = 0: none. */
-Segs format_segs(Arena *a, const Fit *fit, const PartMap *p, hexc_plane_id plane);
-
-/* State of decoding a weight from its file. */
-typedef struct Decode {
+/* The permutation of bits between a part and its planes. A unit is a number of tiles, adjacent along the
+ * inputs, that are permuted together. */
+typedef struct PartCodec {
 	const Fit *fit;
-	hexc_weight *w; /* its planes have data */
-	Segs segs[FORMAT_PARTS][HEXC_NPLANE];
-} Decode;
+	const PartMap *part;
+	bool encode;
+	hexc_plane_id plane[MOVE_AREAS];
+	int planes;         /* 0: there is nothing to do */
+	int64_t tiles[2];   /* per unit, and in the last unit along the inputs if it is shorter, else 0 */
+	BitMove move[2];
+} PartCodec;
 
-/* Fill the plane for outputs [n0, n1), multiples of 64 or the end. band: scratch of tile_n * k bytes,
- * tile_n of the codes' part. */
-void decode_codes(const Decode *d, int64_t n0, int64_t n1, uint8_t *band);
-void decode_numbers(const Decode *d, hexc_plane_id plane, int64_t n0, int64_t n1);
-/* Adds a plane's bits to the part's bytes, where they must be zero. */
-void encode_part(const Fit *fit, const hexc_weight *w, const PartMap *p, hexc_plane_id plane,
-                 const Segs *segs, unsigned char *data);
+/* Computes the permutation from the part to its planes; `encode`: the inverse. fit and p must stay valid. */
+void codec_make(Arena *a, PartCodec *c, const Fit *fit, const PartMap *p, bool encode);
+/* Returns the bytes of scratch memory, 64-byte aligned, for codec_run. */
+size_t codec_scratch(const PartCodec *c);
+/* Decodes the tiles that start at outputs [n0, n1), multiples of 64 or the end, to w's planes; or encodes
+ * these planes, to whose values plane_operate must have been applied with sign -1. */
+void codec_run(const PartCodec *c, const hexc_weight *w, int64_t n0, int64_t n1, void *scratch);
+/* Applies the plane's operation to the values of outputs [n0, n1); sign -1: its inverse. */
+void plane_operate(const Format *format, const hexc_weight *w, hexc_plane_id id, int64_t n0, int64_t n1,
+                   int sign);
 
 /* ---- weights in memory (weight_load.c) ------------------------------------------------------------- */
 
-/* Computes rank and dims of the tensor of this dtype (NULL: blocks) that holds the part. */
-void part_shape(const PartMap *m, const hexc_weight *w, const char *dtype, hexc_file_tensor *t);
-/* Allocates a weight of these sizes; planes are zero except the table. Returns NULL if memory is short. */
+/* Allocates a weight of these sizes, of whose planes only the table is set. Returns NULL if memory is
+ * short. */
 hexc_weight *weight_new(const Fit *fit);
+/* Sets the bits of the planes to zero, except the table's. */
+void weight_clear(hexc_weight *w);
+
+/* weight_encode.c: computes rank and dims of the tensor of this dtype (NULL: blocks) that holds the part. */
+void part_shape(const PartMap *m, const hexc_weight *w, const char *dtype, hexc_file_tensor *t);
 
 /* Could the values of a loaded weight mean something else than its format specifies (weight_verify.c)?
  * Returns HEXC_OK, or E_FILE and a sentence. */

@@ -1,4 +1,4 @@
-/* weight_load.c - finds, describes and loads the weights of a file, and encodes their tensors. */
+/* weight_load.c - finds, describes and loads the weights of a file. */
 #include "lib/weights/format.h"
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +118,6 @@ weight_new(const Fit *fit)
 		if (!w->plane[i].dtype)
 			continue;
 		w->plane[i].data = block + size;
-		memset(w->plane[i].data, 0, (size_t)w->plane[i].bytes);
 		size += (size_t)(w->plane[i].bytes + 63 + 8) / 64 * 64;
 	}
 	table = &w->plane[HEXC_PLANE_TABLE];
@@ -130,44 +129,53 @@ weight_new(const Fit *fit)
 }
 
 void
+weight_clear(hexc_weight *w)
+{
+	for (int i = 0; i < HEXC_PLANE_TABLE; i++)
+		if (w->plane[i].dtype)
+			memset(w->plane[i].data, 0, (size_t)w->plane[i].bytes);
+}
+
+void
 hexc_weight_free(hexc_weight *w)
 {
 	free(w);
 }
 
 typedef struct Loading {
-	Decode d;
 	Arena arena;
+	const Fit *fit;
+	hexc_weight *w; /* its planes have data */
+	PartCodec codec[FORMAT_PARTS];
+	size_t scratch;
 	int nomem;
 } Loading;
 
 static void
-make_segs(void *user)
+make_codecs(void *user)
 {
 	Loading *l = user;
 
-	for (int i = 0; i < FORMAT_PARTS; i++)
-		for (int id = 0; id < HEXC_NPLANE; id++)
-			l->d.segs[i][id] =
-				format_segs(&l->arena, l->d.fit, &l->d.fit->part[i], (hexc_plane_id)id);
+	for (int i = 0; i < FORMAT_PARTS; i++) {
+		codec_make(&l->arena, &l->codec[i], l->fit, &l->fit->part[i], false);
+		if (codec_scratch(&l->codec[i]) > l->scratch)
+			l->scratch = codec_scratch(&l->codec[i]);
+	}
 }
 
 static void
 decode_range(void *user, int64_t lo, int64_t hi)
 {
 	Loading *l = user;
-	const PartMap *codes = &l->d.fit->part[0];
-	uint8_t *band = malloc((size_t)(codes->tile_n * l->d.w->k));
+	void *scratch = aligned_alloc(64, l->scratch);
 
-	if (!band) {
+	if (!scratch) {
 		__atomic_store_n(&l->nomem, 1, __ATOMIC_RELAXED);
 		return;
 	}
-	decode_codes(&l->d, lo, hi, band);
-	free(band);
-	for (int id = HEXC_PLANE_SCALE; id < HEXC_NPLANE; id++)
-		if (l->d.w->plane[id].cols > 1 || l->d.w->n == 1)
-			decode_numbers(&l->d, (hexc_plane_id)id, lo, hi);
+	for (int i = 0; i < FORMAT_PARTS; i++)
+		codec_run(&l->codec[i], l->w, lo, hi, scratch);
+	free(scratch);
 }
 
 /* Fills w, of these sizes, from the parts' data. Returns HEXC_OK, E_NOMEM or E_INTERNAL. */
@@ -179,15 +187,12 @@ decode_planes(hexc_weight *w, const Fit *fit, const Workers *workers)
 	int code;
 
 	memset(&l, 0, sizeof l);
-	l.d.fit = fit;
-	l.d.w = w;
+	l.fit = fit;
+	l.w = w;
 	arena_init(arena, NULL, NULL);
-	code = arena_protect(&arena, 1, make_segs, &l);
+	code = arena_protect(&arena, 1, make_codecs, &l);
 	if (code == HEXC_OK) {
 		parallel_for(workers, w->n, 64, decode_range, &l);
-		for (int id = HEXC_PLANE_SCALE; id < HEXC_NPLANE; id++)
-			if (w->plane[id].cols == 1 && w->n > 1)
-				decode_numbers(&l.d, (hexc_plane_id)id, 0, w->n);
 		code = l.nomem ? HEXC_E_NOMEM : HEXC_OK;
 	}
 	arena_free(arena);
@@ -278,6 +283,8 @@ load_blocks(hexc_weight **out, const Fit *fit, const Workers *workers, char *why
 
 	if (w && fit->part[0].data)
 		code = decode_planes(w, fit, workers);
+	else if (w)
+		weight_clear(w);
 	if (code == HEXC_OK) {
 		*out = w;
 		return code;
@@ -313,105 +320,4 @@ hexc_weight_blocks(hexc_weight **out, const char *format, const void *data, uint
 	code = load_blocks(out, &fit, &threads.workers, why, nwhy);
 	arithmetic_leave(&host);
 	return code;
-}
-
-/* ---- back to tensors --------------------------------------------------------------------------------- */
-
-void
-part_shape(const PartMap *m, const hexc_weight *w, const char *dtype, hexc_file_tensor *t)
-{
-	const FormatPart *part = m->part;
-	int64_t e = dtype ? dtype_info[dtype_find(dtype, strlen(dtype))].bits : 0;
-
-	t->rank = 2;
-	if (!e) {
-		t->dim[0] = w->n;
-		t->dim[1] = w->k;
-	} else if (part->tile_n == -1) {
-		t->rank = 1;
-		t->dim[0] = m->nk;
-	} else if (part->tile_k == -1) {
-		t->rank = 1;
-		t->dim[0] = 1;
-	} else if (part->order == 'b') {
-		t->rank = 3;
-		t->dim[0] = m->nn;
-		t->dim[1] = m->nk;
-		t->dim[2] = m->chunk / e;
-	} else {
-		t->dim[0] = (part->order == 'n' ? m->nk : m->nn) * part->rows;
-		t->dim[1] = m->row / e;
-	}
-}
-
-typedef struct Encoding {
-	Arena arena;
-	const Fit *fit;
-	const hexc_weight *w;
-	const PartMap *part;
-	unsigned char *data;
-} Encoding;
-
-static void
-encode(void *user)
-{
-	Encoding *e = user;
-
-	for (int id = 0; id < HEXC_NPLANE; id++) {
-		Segs segs = format_segs(&e->arena, e->fit, e->part, (hexc_plane_id)id);
-
-		if (segs.n)
-			encode_part(e->fit, e->w, e->part, (hexc_plane_id)id, &segs, e->data);
-	}
-}
-
-/* Does the weight have a plane of the part, or must files have the part? Optional parts are the last. */
-static bool
-part_present(const FormatPart *part, const hexc_weight *w)
-{
-	for (int id = 0; part->optional && id < HEXC_NPLANE; id++)
-		if (w->plane[id].dtype && part_holds(part, (hexc_plane_id)id))
-			return true;
-	return !part->optional;
-}
-
-int
-hexc_weight_tensor(const hexc_weight *w, size_t i, hexc_file_tensor *out, void *data, uint64_t bytes)
-{
-	const Format *format = w ? format_find(w->format) : NULL;
-	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT;
-	DType types[FORMAT_PARTS], scale = w ? plane_type(&w->plane[HEXC_PLANE_SCALE]) : D_COUNT;
-	Encoding e = { .w = w, .data = data };
-	Arena *arena = &e.arena;
-	FileType type;
-	Fit fit;
-
-	if (!out || !format || i >= FORMAT_PARTS || !format->part[i].types || scale == D_COUNT ||
-	    (data && weight_check(w, NULL, 0) != HEXC_OK))
-		return 0;
-	for (int j = 0; j < FORMAT_PARTS; j++)
-		types[j] = scale;
-	if (!fit_sizes(&fit, format, w->n, w->k, w->plane[HEXC_PLANE_SCALE].group, types, NULL, 0) ||
-	    !part_present(&format->part[i], w))
-		return 0;
-	t.name = format->part[i].suffix;
-	type = *file_type(format->container, format->part[i].types,
-	                  format->part[i].chunk ? NULL : dtype_info[scale].name);
-	t.type = type.name;
-	t.dtype = type.dtype;
-	t.bytes = fit.part[i].bytes;
-	part_shape(&fit.part[i], w, type.dtype, &t);
-	if (data && bytes >= t.bytes) {
-		for (int id = 0; id < HEXC_NPLANE; id++)
-			if (!w->plane[id].dtype)
-				fit.w.plane[id].dtype = NULL;
-		memset(data, 0, (size_t)t.bytes);
-		e.fit = &fit;
-		e.part = &fit.part[i];
-		arena_init(arena, NULL, NULL);
-		if (arena_protect(&arena, 1, encode, &e) == HEXC_OK)
-			t.data = data;
-		arena_free(arena);
-	}
-	return hand_out(out, out->size, &t, sizeof t);
 }

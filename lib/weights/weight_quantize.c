@@ -265,6 +265,7 @@ quantize(hexc_weight **out, const char *format, const float *x, int64_t n, int64
 	z = (Quantizing){ &range, weight_new(&fit), x, 0 };
 	if (!z.w)
 		return why_error(HEXC_E_NOMEM, why, nwhy, "out of memory for the planes");
+	weight_clear(z.w);
 	if (z.w->plane[HEXC_PLANE_INDEX].dtype)
 		for (int64_t i = 0; i < k; i++)
 			((int32_t *)z.w->plane[HEXC_PLANE_INDEX].data)[i] =

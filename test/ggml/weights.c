@@ -211,6 +211,57 @@ run(ggml_backend_t backend, enum ggml_type type, int matrices, int at)
 	ggml_free(c);
 }
 
+/* ---- large weights ------------------------------------------------------------------------------------- */
+
+enum { WIDE = 8192, TALL = 400 };
+
+/* A matrix large enough for several bands of rows, the last of them shorter, and its product with a
+ * vector. */
+static void
+run_large(ggml_backend_t backend, enum ggml_type type)
+{
+	static float vector[WIDE], y[TALL];
+	struct ggml_init_params p = { 8 * ggml_tensor_overhead() + ggml_graph_overhead(), NULL, true };
+	struct ggml_context *c = ggml_init(p);
+	struct ggml_tensor *w = ggml_new_tensor_2d(c, type, WIDE, TALL);
+	struct ggml_tensor *x = ggml_new_tensor_1d(c, GGML_TYPE_F32, WIDE), *product = ggml_mul_mat(c, w, x);
+	struct ggml_cgraph *g = ggml_new_graph(c);
+	ggml_backend_buffer_t buffer = ggml_backend_alloc_ctx_tensors(c, backend);
+	size_t size = ggml_nbytes(w);
+	float *value = malloc(sizeof(float) * WIDE * TALL);
+	unsigned char *block = malloc(size), *read = calloc(1, size);
+	double error = 0, all = 0;
+
+	for (int i = 0; i < WIDE * TALL; i++)
+		value[i] = number();
+	for (int i = 0; i < WIDE; i++)
+		vector[i] = number();
+	ggml_quantize_chunk(type, value, block, 0, TALL, WIDE, NULL);
+	ggml_get_type_traits(type)->to_float(block, value, WIDE * TALL);
+	ggml_backend_buffer_set_usage(buffer, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+	ggml_backend_tensor_set(w, block, 0, size);
+	ggml_backend_tensor_get(w, read, 0, size);
+	check(!memcmp(read, block, size), type, "bytes of a large weight differ");
+	ggml_build_forward_expand(g, product);
+	ggml_backend_tensor_set(x, vector, 0, sizeof vector);
+	check(ggml_backend_graph_compute(backend, g) == GGML_STATUS_SUCCESS, type, "a large product fails");
+	ggml_backend_tensor_get(product, y, 0, sizeof y);
+	for (int n = 0; n < TALL; n++) {
+		double sum = 0;
+
+		for (int k = 0; k < WIDE; k++)
+			sum += (double)value[n * WIDE + k] * vector[k];
+		error += (y[n] - sum) * (y[n] - sum);
+		all += sum * sum;
+	}
+	check(error <= LIMIT * all, type, "a large product is wrong");
+	free(value);
+	free(block);
+	free(read);
+	ggml_backend_buffer_free(buffer);
+	ggml_free(c);
+}
+
 /* With an argument n, each n-th type. */
 int
 main(int argc, char **argv)
@@ -224,6 +275,7 @@ main(int argc, char **argv)
 		return 1;
 	for (size_t i = 0; i < sizeof types / sizeof types[0]; i += (size_t)(each < 1 ? 1 : each))
 		run(backend, types[i], i % 4 ? 1 : E, (int)i);
+	run_large(backend, GGML_TYPE_Q8_0);
 	ggml_backend_free(backend);
 	return bad > 0;
 }

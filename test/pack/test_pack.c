@@ -226,69 +226,125 @@ TEST(widths)
 	arena_free(&a);
 }
 
-/* Bits of a moved block that are wrong, and bytes of `size` that should not have been written: 0x5a. */
-static int
-differences(const size_t rows[2], const size_t row[2], const size_t stride[2], const int32_t *of,
-            const unsigned char *from, unsigned char *to, size_t size)
+/* ---- bit movements ------------------------------------------------------------------------------------- */
+
+enum { MOST = 4 * 150, LANES = MOVE_LANES };
+
+/* An area of all blocks: MOST bytes for each, or adjacent rows of all of them. */
+typedef struct Bytes {
+	unsigned char data[LANES * MOST + 9];
+	bool adjacent;
+	size_t stride;
+} Bytes;
+
+static unsigned char *
+start_of(Bytes *b, const MoveArea *a, size_t block)
 {
+	return b->data + block * (b->adjacent ? a->row : MOST);
+}
+
+/* A byte of a side of a block, by its number; *area: which area has it. */
+static unsigned char *
+byte_of(Bytes *b, const MoveSide *s, size_t block, size_t byte)
+{
+	const MoveArea *a = s->area;
+
+	for (; byte >= a->rows * a->row; a++, b++)
+		byte -= a->rows * a->row;
+	return start_of(b, a, block) + byte / a->row * b->stride + byte % a->row;
+}
+
+/* Adds an area of rows of less than `most` bytes. */
+static void
+random_area(MoveSide *s, Bytes *b, MoveRows rows[LANES], size_t blocks, int64_t most)
+{
+	size_t n = (size_t)below(4) + 1, row = (size_t)below(most) + 1;
+
+	b->adjacent = row < 4 && below(2);
+	b->stride = b->adjacent ? LANES * row + (size_t)below(9)
+	                        : row + (size_t)below((int64_t)(MOST / n - row + 1));
+	moveside_add(s, n, row);
+	for (size_t i = 0; i < blocks; i++)
+		rows[i] = (MoveRows){ start_of(b, &s->area[s->n - 1], i), b->stride };
+}
+
+static void
+random_side(MoveSide *s, Bytes *b, MoveRows rows[][LANES], size_t blocks, int64_t most)
+{
+	int areas = 1 + (int)below(3);
+
+	s->n = 0;
+	for (int i = 0; i < areas; i++)
+		random_area(s, &b[i], rows[i], blocks, below(2) ? most : 4);
+}
+
+/* Bits of moved blocks that are wrong, and bytes that should not have been written: 0x5a. */
+static int
+differences(const BitMove *m, const int32_t *of, size_t blocks, Bytes *from, Bytes *to)
+{
+	size_t n = moveside_bytes(&m->to);
 	int wrong = 0;
 
-	for (size_t r = 0; r < rows[1]; r++)
-		for (size_t j = 0; j < row[1] * 8; j++) {
-			int32_t f = of[r * row[1] * 8 + j];
-			size_t at = f < 0 ? 0 : (size_t)f / 8;
-			int want = f >= 0 && from[at / row[0] * stride[0] + at % row[0]] >> f % 8 & 1;
-			unsigned char *byte = &to[r * stride[1] + j / 8];
+	for (size_t i = 0; i < blocks; i++)
+		for (size_t j = 0; j < n; j++) {
+			unsigned char *byte = byte_of(to, &m->to, i, j), want = 0;
 
-			wrong += (*byte >> j % 8 & 1) != want;
-			if (j % 8 == 7)
-				*byte = 0x5a;
+			for (int bit = 0; bit < 8; bit++) {
+				int32_t f = of[j * 8 + (size_t)bit];
+
+				if (f >= 0 && *byte_of(from, &m->from, i, (size_t)f / 8) >> f % 8 & 1)
+					want |= (unsigned char)(1 << bit);
+			}
+			wrong += *byte != want;
+			*byte = 0x5a;
 		}
-	for (size_t j = 0; j < size; j++)
-		wrong += to[j] != 0x5a;
+	for (int i = 0; i < m->to.n; i++)
+		for (size_t j = 0; j < sizeof to[i].data; j++)
+			wrong += to[i].data[j] != 0x5a;
 	return wrong;
 }
 
-/* Vectors and plain words agree with the definition, for any movement between rows of any lengths. */
+/* Vectors and plain words agree with the definition, for any movement between areas of rows of any
+ * lengths. */
+static void
+random_movement(Arena *a, int64_t most)
+{
+	static Bytes from[MOVE_AREAS], to[MOVE_AREAS];
+	MoveSide sides[2];
+	MoveBlocks b = { .n = below(2) ? LANES : (size_t)below(LANES) + 1 };
+	int64_t bits[2];
+	int32_t *of;
+	void *scratch;
+	BitMove m;
+
+	random_side(&sides[0], from, b.from, b.n, most);
+	random_side(&sides[1], to, b.to, b.n, most);
+	for (int i = 0; i < 2; i++)
+		bits[i] = 8 * (int64_t)moveside_bytes(&sides[i]);
+	of = NEWN(a, int32_t, bits[1]);
+	for (int64_t i = 0; i < bits[1]; i++)
+		of[i] = below(8) ? (int32_t)below(bits[0]) : -1;
+	for (int i = 0; i < sides[0].n; i++)
+		for (size_t j = 0; j < sizeof from[i].data; j++)
+			from[i].data[j] = (unsigned char)below(256);
+	bitmove_make(a, &m, &sides[0], &sides[1], of);
+	scratch = aligned_alloc(64, bitmove_scratch(&m));
+	for (int plain = 0; plain < 2; plain++) {
+		for (int i = 0; i < sides[1].n; i++)
+			memset(to[i].data, 0x5a, sizeof to[i].data);
+		bitmove_run(&m, &b, scratch, plain);
+		ck_assert_int_eq(differences(&m, of, b.n, from, to), 0);
+	}
+	free(scratch);
+}
+
 TEST(bit_movements)
 {
-	enum { MOST = 4 * 150,
-	       BLOCKS = MOVE_LANES };
-	static unsigned char from[BLOCKS][MOST + 9], to[BLOCKS][MOST + 9];
-	static int32_t of[MOST * 8];
 	Arena a;
 
 	arena_init(&a, NULL, NULL);
-	for (int i = 0; i < 200; i++) {
-		size_t rows[2], row[2], stride[2], n = (size_t)below(BLOCKS) + 1;
-		MoveBlock block[BLOCKS];
-		void *scratch;
-		int wrong = 0;
-		BitMove m;
-
-		for (int s = 0; s < 2; s++) {
-			rows[s] = (size_t)below(4) + 1;
-			row[s] = (size_t)below(i % 2 ? 12 : 150) + 1;
-			stride[s] = row[s] + (size_t)below((int64_t)(MOST / rows[s] - row[s] + 1));
-		}
-		for (size_t b = 0; b < rows[1] * row[1] * 8; b++)
-			of[b] = below(8) ? (int32_t)below((int64_t)(rows[0] * row[0] * 8)) : -1;
-		for (size_t b = 0; b < n; b++) {
-			for (size_t j = 0; j < sizeof from[b]; j++)
-				from[b][j] = (unsigned char)below(256);
-			block[b] = (MoveBlock){ from[b], to[b], stride[0], stride[1] };
-		}
-		bitmove_make(&a, &m, rows[0], row[0], rows[1], row[1], of);
-		scratch = aligned_alloc(64, bitmove_scratch(&m));
-		for (int plain = 0; plain < 2; plain++) {
-			memset(to, 0x5a, sizeof to);
-			bitmove_run(&m, block, n, scratch, plain);
-			for (size_t b = 0; b < n; b++)
-				wrong += differences(rows, row, stride, of, from[b], to[b], sizeof to[b]);
-			ck_assert_int_eq(wrong, 0);
-		}
-		free(scratch);
-	}
+	for (int i = 0; i < 200; i++)
+		random_movement(&a, i % 2 ? 12 : 150);
 	arena_free(&a);
 }
 

@@ -14,7 +14,7 @@ need_sanitizers
 # use is not instrumented.
 cat >"$out/Makefile" <<END
 SRC := \$(wildcard lib/weights/*.c taskmap/*.c taskmap/support/*.c hexc/ir/dtype_*.c lib/base/*.c) \
-	lib/pack/pack.c lib/pack/pack_plan.c lib/pack/bit_permute.c hexc/ir/pack.c hexc/ir/bit_order.c test/weights/test_mutated_files.c \
+	lib/pack/pack.c lib/pack/pack_plan.c lib/pack/bit_permute.c lib/pack/plane_kernels.c hexc/ir/pack.c hexc/ir/bit_order.c test/weights/test_mutated_files.c \
 	test/util_main.c
 OBJ := \$(SRC:%.c=$out/%.o)
 $out/fuzz: \$(OBJ)
