@@ -82,9 +82,12 @@ static Launch *
 start(Work *w, const View *a, const View *b, bool packed, const View *c)
 {
 	Launch *l = work_launch(w, packed ? "matmul_packed" : "matmul");
+	const char *act = rounded_to(w->op, b, packed);
 
 	set(w, l, "IN", "%s", type_name(a->type));
-	set(w, l, "ACT", "%s", rounded_to(w->op, b, packed));
+	set(w, l, "ACT", "%s", act);
+	if (strcmp(act, "tf32") && strcmp(act, type_name(a->type)))
+		set(w, l, "rounded", "1");
 	set(w, l, "OUT", "%s", type_name(c->type));
 	arg_int(w, l, "P", a->size[0]);
 	arg_int(w, l, "Q", a->size[1]);

@@ -236,6 +236,14 @@ class Strided(unittest.TestCase):
             want = np.maximum(a @ met.swapaxes(2, 3) + bias, -20)
             right(ops, line, want, "2103", pad, A=strided(a, "0213", pad), B=strided(b, "2013", pad), bias=bias)
 
+    def test_matmul_of_rounded_rows(self):
+        ops = both("matmul", rounded=1, IN="f32", tensors="bias: f32[N]", epilogue="max(x + bias[n], -20)")
+        for line, p, q, m, n, k, pad in ((0, 4, 6, 7, 70, 100, 4), (1, 4, 6, 16, 65, 67, 0), (2, 4, 6, 33, 40, 72, 8), (2, 4, 6, 20, 129, 75, 1),
+                                         (3, 1, 2, 260, 1032, 40, 0), (5, 4, 6, 13, 30, 67, 1), (6, 4, 6, 19, 66, 37, 3)):  # fmt: skip
+            a, b, bias = integers(p, q, m, k), integers(p, q // 2, n, k, seed=2).astype(F16), integers(n, seed=3)
+            want = np.maximum(a @ b[:, np.arange(q) // 2].astype(F32).swapaxes(2, 3) + bias, -20)
+            right(ops, line, want, "2103", pad, A=strided(a, "0213", pad), B=strided(b, "2013", pad), bias=bias)
+
     def test_matmul_of_computed_weights(self):
         """Of bytes with two numbers of four bits each."""
         value = "floor(w[pb, qb, row, col / 2] / where(col % 2 == 0, 1, 16)) % 16 - 8"
@@ -346,6 +354,15 @@ class Strided(unittest.TestCase):
                 a, w, pad = integers(p, q, m, k, low=-3, high=3, dtype=kind), Weight((pb, qb, n, k), settings), 8 if line < 5 else 1
                 with self.subTest(name=name, line=line):
                     right(ops, line - (wide and line > 0), self.product(a, w).astype(out), "2103", pad, A=strided(a, "0213", pad), **w.tensors)
+
+    def test_matmul_packed_of_rounded_rows(self):
+        for name in "u6 with two scales", "a table":
+            ops = both("matmul_packed", rounded=1, **{"IN": "f32"} | PACKED[name])
+            for line, p, q, pb, qb, m, n, k in self.PRODUCTS:
+                if line not in (1, 4):
+                    a, w, pad = integers(p, q, m, k, low=-3, high=3), Weight((pb, qb, n, k), PACKED[name]), 8 if line < 5 else 1
+                    with self.subTest(name=name, line=line):
+                        right(ops, line, self.product(a, w), "2103", pad, A=strided(a, "0213", pad), **w.tensors)
 
     def test_matmul_packed_in_a_stated_pack(self):
         """Kernels read the one of `codes`, be it the one that they would choose, or another."""
