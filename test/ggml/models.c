@@ -88,6 +88,13 @@ note(Names *names, const char *name)
 		strcpy(names->name[names->n++], name);
 }
 
+/* A weight of the input layer, which libllama gives to the CPU, may be copied to a device that adds it. */
+static bool
+is_missing(const char *name)
+{
+	return strstr(name, ".weight") && strcmp(name, "token_types.weight");
+}
+
 /* The log has "## SPLIT #1: HEXC0 # 2 inputs", a piece "[NAME (SIZE)] " for each of these inputs, and lines
  * "node # 3 (OPERATION): NAME (SIZE) [BACKEND] ...". */
 static void
@@ -101,7 +108,7 @@ note_scheduled(const char *text)
 		scheduled.device = strstr(split, ": HEXC");
 	else if (sscanf(text, node, name, backend) == 2 && !strcmp(backend, "CPU"))
 		note(&scheduled.left, name);
-	else if (scheduled.device && sscanf(text, "[%31s", name) == 1 && strstr(name, ".weight"))
+	else if (scheduled.device && sscanf(text, "[%31s", name) == 1 && is_missing(name))
 		note(&scheduled.copied, name);
 }
 

@@ -67,7 +67,7 @@ pages=$(sed -n 's/ more pages$//p' "$dir/out")
 [ "${pages:-9999}" -lt 1000 ] || fail "after four more loads: ${pages:-unknown} more pages"
 rm -f "$dir"/llama[48]-*
 
-every="llama qwen2 qwen3 qwen3moe gemma3 phi3 mixtral gpt_oss deepseek2 mamba2 granite bert"
+every="llama llama4 qwen2 qwen3 qwen3moe gemma3 phi3 mixtral gpt_oss deepseek2 mamba2 granite bert"
 if [ -n "${LONG:-}" ]; then
 	for simulated in 80 90 80,90; do
 		for name in $every; do
@@ -119,7 +119,8 @@ done <<'END'
 90 llama-Q4_K_M layers=99
 90 gpt_oss-MXFP4 layers=99
 90 deepseek2-F16 layers=99
-80,90 llama-Q8_0 layers=99
-80,90 granite-F16 layers=99
+80,90 llama4-Q8_0 layers=99
+80,90 granite4-F16 layers=99,flash=0
+80,90 gemma3-F16 layers=99
 END
 exit $bad
