@@ -3,6 +3,7 @@
  * heads, and few queries of many keys: its blocks read keys once for all heads that share them, and several
  * blocks share the keys. */
 #include "examples/ggml/work.h"
+#include <ggml-backend-impl.h>
 #include <string.h>
 
 typedef struct Attention {
@@ -52,6 +53,15 @@ same_start(const struct ggml_tensor *a, const struct ggml_tensor *b)
 	       memcmp(a->nb, b->nb, sizeof a->nb) == 0;
 }
 
+/* Will ggml's scheduler copy the tensor to the device, and each view of it by itself? */
+static bool
+is_elsewhere(const Work *w, const struct ggml_tensor *t)
+{
+	const struct ggml_tensor *of = t->view_src ? t->view_src : t;
+
+	return of->buffer && of->buffer->buft != w->limits->memory;
+}
+
 /* Keys or values; blocks are decoded first. */
 static bool
 cache_of(Work *w, View *v, const struct ggml_tensor *t)
@@ -85,7 +95,7 @@ read_attention(Work *w, Attention *a, const struct ggml_tensor *op)
 		.softcap = param(op, 2),
 	};
 	a->wide = op->src[0]->ne[0] > WIDTH_MOST;
-	a->latent = a->wide && same_start(op->src[1], op->src[2]);
+	a->latent = a->wide && same_start(op->src[1], op->src[2]) && !is_elsewhere(w, op->src[1]);
 	if (!view_of(&a->q, op->src[0]) || !cache_of(w, &a->k, op->src[1]) || !view_of(&a->o, op))
 		return false;
 	a->v = a->k;

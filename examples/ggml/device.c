@@ -24,7 +24,7 @@ device_open(Device *d, char *why, size_t n)
 	if (!d->gpu && !hexc_gpu_open(&d->gpu, d->number, why, n)) {
 		d->info = (hexc_gpu_info)HEXC_GPU_INFO_INIT;
 		hexc_gpu_describe(d->gpu, &d->info);
-		d->limits = (Limits){ .shared = d->info.shared };
+		d->limits = (Limits){ .shared = d->info.shared, .memory = &d->buffers };
 		snprintf(d->text, sizeof d->text, "%s", d->info.name);
 		if (hexc_cache_open(&d->cache, NULL, NULL, 0))
 			d->cache = NULL;

@@ -219,6 +219,11 @@ rope(Work *w, const struct ggml_tensor *op)
 	if (!view_of(&x, op->src[0]) || !view_of(&y, op) || !view_of(&at, op->src[1]) || !is_float(&x) ||
 	    !is_float(&y) || !is_row(&x) || !is_row(&y) || at.type != GGML_TYPE_I32)
 		return false;
+	/* No dims: libllama asks by such a rope whether the device may have the factors. */
+	if (!r.dims) {
+		copy_view(w, &x, &y);
+		return !w->tail;
+	}
 	chain_start(&chain);
 	if (!chain_tail(w, &chain, &y, TAKES_ROWS | TAKES_ALSO) || chain.operands ||
 	    strcmp(chain.value, "x") ||

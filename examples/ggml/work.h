@@ -2,8 +2,8 @@
  *
  * A Work is written by a function of ops.def from the operation's tensors: names and settings of hexc's
  * operators, and their arguments. Settings select a kernel, which is compiled once for each combination;
- * arguments do not. Nothing here touches a device, whose limits are numbers, and tensors need no memory
- * yet. */
+ * arguments do not. Nothing here touches a device, of which only limits are known, and tensors need no
+ * memory yet. */
 #ifndef GGML_HEXC_WORK_H
 #define GGML_HEXC_WORK_H
 #include "examples/ggml/versions.h"
@@ -65,6 +65,7 @@ typedef struct Tail {
 /* What a device has of what kernels may need. */
 typedef struct Limits {
 	int64_t shared;         /* bytes of shared memory, at most, that a block may use */
+	struct ggml_backend_buffer_type *memory; /* where operands are when kernels run */
 } Limits;
 
 typedef struct Work {
