@@ -41,7 +41,7 @@ for op in listed:
     for f in sorted(files, key=len, reverse=True):
         kernels.update({k['entry']: k for k in json.load(open(f))['kernels']})
     chains = []
-    for line in re.findall(r'^//: take (.*?)(?: //- \w+)?$', text, re.M) or ['']:
+    for line in re.findall(r'^//: take (.*?)(?: //- [\w|]+)?$', text, re.M) or ['']:
         stages = re.split(r'\bthen\b', re.sub(r'\b(with|when)\b.*', '', line))
         chains.append([(re.findall(r'(?<!\S)\w+(?!\S*=)', s) or [name])[0] for s in stages])
     arguments, constants, limits = set(), set(), set()
@@ -58,7 +58,7 @@ for op in listed:
     compare(name, 'arguments', arguments, {a['name'] for a in page['arguments'] if 'with' not in a})
     compare(name, 'constants and tunables', constants, {c['name'] for c in page['constants'] + page['tunables']})
     compare(name, 'holes', {w for x in re.findall(r'//\+ ([\w|]+)', text) for w in x.split('|')}, {h['name'] for h in page['holes']})
-    compare(name, 'table', set(x.strip() for x in re.findall(r'^(?://\+ \w+ )?//: take (.*?)(?: //- \w+)?$', text, re.M)), set(page['kernels']))
+    compare(name, 'table', set(x.strip() for x in re.findall(r'^(?://\+ [\w|]+ )?//: take (.*?)(?: //- [\w|]+)?$', text, re.M)), set(page['kernels']))
     # The manifest folds constants and splits conditions: each size that it limits occurs in a condition.
     limited = {w for k in {k for c in chains for k in c} for x in kernels[k]['assume'] for w in re.findall(r'[A-Z]\w*', x)}
     compare(name, 'limited sizes', limited, limited & {w for x in page['limits'] for w in re.findall(r'\w+', x)})
