@@ -173,42 +173,43 @@ same_form(const Packed *a, const Packed *b)
 
 /* ---- factors ------------------------------------------------------------------------------------------ */
 
-/* Sets a second factor, which is like b. */
+/* The second factor that the tail has, if any: *found. Returns false if it is not like b. */
 static bool
-set_second(Work *w, Launch *l, const Weight *b, const struct ggml_tensor *t)
+find_second(const Work *w, const Weight *b, Weight *other, bool *found)
 {
-	Weight other;
+	const Tail *t = w->tail;
+	const struct ggml_tensor *product = t && t->second ? t->second : t ? t->also : NULL;
 
-	if (!weight_of(&other, t) || !is_row(&other.view) || !view_same_size(&other.view, &b->view) ||
-	    !same_form(b->packed, other.packed))
-		return false;
+	*found = product;
+	return !product || (weight_of(other, product->src[0]) && is_row(&other->view) &&
+	                    view_same_size(&other->view, &b->view) && same_form(b->packed, other->packed) &&
+	                    b->blocks == other->blocks && b->view.type == other->view.type);
+}
+
+static void
+set_second(Work *w, Launch *l, const Weight *b)
+{
 	if (b->packed) {
-		set_planes(w, l, other.packed, 1);
+		set_planes(w, l, b->packed, 1);
 	} else if (b->blocks) {
 		set(w, l, "weight_z", "%s", block_value(w, b->view.type, "w2[pb, qb, row", "col"));
 		declare(w, l, "w2: u8[PB, QB, N, NW] strides [dp, dq, dn, 1]");
-		arg_rows(w, l, "w2", "dpqn", &other.view);
+		arg_rows(w, l, "w2", "dpqn", &b->view);
 	} else {
 		set(w, l, "second", "1");
-		arg_rows(w, l, "B2", "dpqn", &other.view);
+		arg_rows(w, l, "B2", "dpqn", &b->view);
 	}
-	return true;
 }
 
-/* Sets what the tail has besides operations of elements: a second factor, a second result. */
+/* Sets the second result that the tail may have. */
 static bool
-set_tail(Work *w, Launch *l, const Weight *b)
+set_also(Work *w, Launch *l)
 {
-	const Tail *t = w->tail;
 	View c;
 
-	if (!t)
+	if (!w->tail || !w->tail->also)
 		return true;
-	if (t->second)
-		return set_second(w, l, b, t->second->src[0]);
-	if (!t->also)
-		return true;
-	if (!view_of(&c, t->also) || !is_factor(&c) || !set_second(w, l, b, t->also->src[0]))
+	if (!view_of(&c, w->tail->also) || !is_factor(&c))
 		return false;
 	set(w, l, "also", "%s", type_name(c.type));
 	arg_rows(w, l, "C2", "epqm", &c);
@@ -226,12 +227,40 @@ set_rows_of(Work *w, Launch *l, const Chain *chain, const View *c)
 	arg_int(w, l, "V", c->size[2]);
 }
 
-/* Codes are decoded on their way to tensor cores. The launch computes the tail, too. */
-static Launch *
-multiply(Work *w, const View *a, const Weight *b, const View *c, const Chain *chain)
+/* Are blocks that are not packed decoded before the product? Each of its blocks of rows decodes them again,
+ * which takes more time than the product. Scratch memory is not for the largest. */
+static bool
+is_decoded(const Work *w, const View *a, const Weight *b)
 {
+	enum { ROWS = 128, BYTES_MOST = 256 << 20 };
+	int64_t k = a->size[3], n = view_count(&b->view) / b->view.size[3];
+
+	return b->blocks && !b->packed && a->size[2] > ROWS && n * k * 2 <= BYTES_MOST &&
+	       !strcmp(rounded_to(w->op, &b->view, false), "f16");
+}
+
+static void
+decode_weight(Work *w, Weight *b, int64_t k)
+{
+	b->view = decode_blocks(w, &b->view, k);
+	b->blocks = false;
+}
+
+/* Codes are decoded on their way to tensor cores, or before. The launch computes the tail, too. */
+static Launch *
+multiply(Work *w, const View *a, Weight *b, const View *c, const Chain *chain)
+{
+	Weight second;
+	bool two;
 	Launch *l;
 
+	if (!find_second(w, b, &second, &two))
+		w->failed = true;
+	if (!w->failed && is_decoded(w, a, b)) {
+		decode_weight(w, b, a->size[3]);
+		if (two)
+			decode_weight(w, &second, a->size[3]);
+	}
 	if (b->packed) {
 		l = start_packed(w, a, b, c);
 	} else if (b->blocks) {
@@ -244,7 +273,9 @@ multiply(Work *w, const View *a, const Weight *b, const View *c, const Chain *ch
 	} else {
 		l = product(w, a, &b->view, c);
 	}
-	if (!set_tail(w, l, b))
+	if (two && !w->failed)
+		set_second(w, l, &second);
+	if (!set_also(w, l))
 		w->failed = true;
 	if (chain->rows)
 		set_rows_of(w, l, chain, c);

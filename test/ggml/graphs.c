@@ -238,6 +238,23 @@ mamba_1_heads(Context *c, Tensor *a, Tensor *b)
 	return scan(c, a, b, 3, 4, 2, 4);
 }
 
+/* The part of a of 32 columns, repeated to 64 columns and m rows. */
+static Tensor *
+enlarged(Context *c, Tensor *a, int64_t m)
+{
+	return ggml_repeat(c, ggml_view_2d(c, a, 32, M, a->nb[1], 0), matrix(c, 64, m));
+}
+
+/* Blocks that are decoded before the products of many rows: two factors, and a tail. */
+static Tensor *
+many_rows_of_blocks(Context *c, Tensor *a, Tensor *b)
+{
+	Tensor *x = enlarged(c, b, 25 * M), *gate = ggml_cast(c, enlarged(c, a, 8 * M), GGML_TYPE_Q8_0);
+	Tensor *up = ggml_cast(c, ggml_sqr(c, enlarged(c, a, 8 * M)), GGML_TYPE_Q8_0);
+
+	return ggml_swiglu_split(c, ggml_mul_mat(c, gate, x), ggml_mul_mat(c, up, x));
+}
+
 static const struct {
 	const char *name;
 	Tensor *(*make)(Context *, Tensor *, Tensor *);
@@ -253,6 +270,7 @@ static const struct {
 	{ "narrow in place", narrow_in_place }, { "moved rows", moved_rows },
 	{ "two turned", two_turned }, { "two turned, rows", two_turned_rows },
 	{ "two turned, values", turned_and_values, true },
+	{ "many rows of blocks", many_rows_of_blocks },
 };
 enum { GRAPHS = sizeof graph / sizeof graph[0] };
 
