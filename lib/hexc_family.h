@@ -103,11 +103,12 @@ HEXC_API int hexc_family_wants(const char *text, size_t bytes,
                                int (*each)(void *user, const hexc_family_want *w),
                                void *user, char *why, size_t n);
 
-/* The same for the lines whose guards are true if the names in them have these values; E_FILE if a guard has
- * another name. */
-HEXC_API int hexc_family_wants_for(const char *text, size_t bytes, const hexc_define *size, size_t nsize,
-                                   int (*each)(void *user, const hexc_family_want *w), void *user,
-                                   char *why, size_t n);
+/* The same for the families of this name (NULL: all), and of these for the lines whose guards are true if the
+ * names in them have these values, or are constants of the line: E_FILE if one has another name. E_INVALID
+ * also if a size has no name. */
+HEXC_API int hexc_family_wants_for(const char *text, size_t bytes, const char *name, const hexc_define *size,
+                                   size_t nsize, int (*each)(void *user, const hexc_family_want *w),
+                                   void *user, char *why, size_t n);
 
 #ifdef __cplusplus
 }

@@ -74,15 +74,17 @@ HEXC_API int hexc_op_plan(hexc_op **out, const char *name, const hexc_op_set *se
                           const hexc_op_opts *opts, char *why, size_t n);
 /* Writes to text[0..bytes) the part of operator `name`'s table that a launch of these sizes needs, without
  * guards: as `families` in opts it makes hexc_op_plan compile the launch's kernels alone, where all lines of
- * a table may be a dozen. Launches with equal texts and settings share a plan. opts: only families, realloc
- * and user are used; NULL: the operator's own table. size: the sizes by name, and constants that guards
- * name. aligned: 1 if all addresses are multiples of 16; other launches need other lines. Of packed tensors
- * the settings must state the pack, since plans with different lines choose different ones.
+ * a table may be a dozen. Launches with equal texts and settings share a plan. opts: arch, families, realloc
+ * and user are used; NULL: the operator's own table. `families` must be for the same placeholders. size:
+ * the sizes by name, and constants of the settings that guards name. aligned: 1 if all addresses are
+ * multiples of 16; other launches need other lines. Of packed tensors the settings must state the pack,
+ * since plans with different lines choose different ones.
  *
  * A launch that the planned kernels do not accept (hexc_family_pick: E_ARGS) may be accepted by those of
- * the whole table. Returns HEXC_OK; or, with text empty and one sentence in why[0..n): E_ARGS, no such
- * operator, or no line is for these sizes; E_FILE, a guard names a size that is missing, or families is
- * invalid; E_LIMIT, text is longer than bytes - 1; E_NOMEM; E_INVALID. */
+ * the whole table. Returns HEXC_OK, text ending with a NUL; or, with text empty and one sentence in
+ * why[0..n): E_ARGS, no such operator, or no line is for these sizes and addresses; E_FILE, a guard names a
+ * size that is missing, or families is invalid; E_LIMIT, text is longer than bytes - 1; E_NOMEM; E_INVALID;
+ * E_INTERNAL, an error of the library. */
 HEXC_API int hexc_op_table(const char *name, const hexc_op_set *set, size_t nset, const hexc_op_opts *opts,
                            const hexc_define *size, size_t nsize, int aligned, char *text, size_t bytes,
                            char *why, size_t n);

@@ -5,7 +5,7 @@
 #include "examples/ggml/work.h"
 #include "lib/hexc_ops.h"
 
-enum { KEY_MOST = TEXT_MOST };
+enum { LINES_MOST = 4096, KEY_MOST = TEXT_MOST + 2 * LINES_MOST };
 
 /* An operator and its settings: arch, operator, the lines of its table, and names and values in turns, each
  * with its NUL. No lines: the whole table. */
@@ -30,6 +30,8 @@ typedef struct CompileStats {
 /* ---- operator_key.c: the lines for the launch's sizes, or the whole table. Returns false if there is no
  * place for it. */
 bool operator_key(OperatorKey *k, const char *arch, const Launch *l, bool whole);
+/* Launches of these sizes take the whole table from now on: no kernel of their lines does them. */
+void operator_key_widen(const Launch *l);
 
 /* ---- compile_queue.c */
 

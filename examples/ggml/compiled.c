@@ -176,8 +176,10 @@ launch(Calls *c, const Launch *l, void *scratch, void *stream, char *why, size_t
 	uint64_t bytes = 0;
 	hexc_family_call *call = prepare(c, l, false, scratch, &bytes, why, n);
 
-	if (!call)
+	if (!call) {
+		operator_key_widen(l);
 		call = prepare(c, l, true, scratch, &bytes, why, n);
+	}
 	if (!call)
 		return false;
 	if (bytes) {

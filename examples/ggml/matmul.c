@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The parameter of MUL_MAT and MUL_MAT_ID that ggml_prec_set_src sets for src[1]. */
-enum { PREC_OF_SRC1 = 3 };
+/* PREC_OF_SRC1: the parameter of MUL_MAT and MUL_MAT_ID that ggml_prec_set_src sets for src[1]. */
+enum { PREC_OF_SRC1 = 3, GROUPED_MOST = 1 << 30 };
 
 /* May it be a factor, with k as its inner dim? */
 static bool
@@ -316,11 +316,15 @@ split_tokens(View *v, int64_t experts)
 }
 
 /* Are the rows of an expert multiplied together, so that its weights are read once? Otherwise each row is a
- * product of its own: of one token, or where few experts have several rows. */
+ * product of its own: of one token, where few experts have several rows, or where rows cannot be rounded
+ * before. */
 static bool
-is_grouped(const View *a, const View *experts)
+is_grouped(const Work *w, const View *a, const Weight *experts)
 {
-	return a->size[0] > 1 && 2 * a->size[0] * a->size[1] > experts->size[1];
+	int64_t rows = a->size[0] * a->size[1];
+
+	return a->size[0] > 1 && 2 * rows > experts->view.size[1] && rows <= GROUPED_MOST &&
+	       strcmp(rounded_to(w->op, &experts->view, experts->packed), "tf32");
 }
 
 /* dst[n, e, t] = src0[:, n, ids[e, t]] src1[:, e, t], or src1[:, 0, t]. */
@@ -349,7 +353,7 @@ matmul_id(Work *w, const struct ggml_tensor *op)
 	for (int i = 0; i < chain.operands; i++)
 		split_tokens(&chain.operand[i], experts);
 	l = multiply(w, &a, &b, &c, &chain);
-	if (is_grouped(&a, &b.view)) {
+	if (is_grouped(w, &a, &b)) {
 		set(w, l, "grouped", "1");
 	} else {
 		declare(w, l, "ids: i32[P, Q] strides [ip, iq]");

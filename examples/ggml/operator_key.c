@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 1024, LINES_MOST = 4096, ALIGNED = 16 };
+enum { BUCKETS = 1024, SEEN_MOST = 1 << 14, ALIGNED = 16 };
 
 typedef struct Seen Seen;
 
 /* The lines for sizes of an operator with settings. */
 struct Seen {
 	Seen *next;
-	char *lines;
+	char *lines;            /* "": the whole table */
 	size_t size;
 	char asked[];           /* the key without lines, and the sizes */
 };
@@ -21,6 +21,7 @@ struct Seen {
 static struct {
 	pthread_mutex_t lock;
 	Seen *bucket[BUCKETS];
+	int count;
 } seen = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static bool
@@ -105,32 +106,96 @@ find_lines(char *lines, const Launch *l, const hexc_define *size, size_t sizes, 
 		*lines = 0;
 }
 
-/* The lines of those that asked before, or found now. */
+/* What a launch asks for. */
+typedef struct Asked {
+	OperatorKey key;        /* operator, settings, and the bytes of what follows */
+	bool aligned;
+	hexc_define size[ARGS_MOST + SETTINGS_MOST];
+	size_t sizes;
+} Asked;
+
 static bool
-append_lines(OperatorKey *k, const Launch *l, const OperatorKey *asked, const hexc_define *size, size_t sizes,
-             bool aligned)
+ask(Asked *a, const Launch *l)
 {
-	Seen **bucket = &seen.bucket[hash(asked->text, asked->size) % BUCKETS], *s;
-	char lines[LINES_MOST];
 	bool ok;
 
-	pthread_mutex_lock(&seen.lock);
-	s = *bucket;
+	a->aligned = is_aligned(l);
+	a->sizes = sizes_of(l, a->size);
+	a->key.size = 0;
+	ok = append_text(&a->key, l->op) && append_settings(&a->key, l) &&
+	     append(&a->key, &a->aligned, sizeof a->aligned);
+	for (size_t i = 0; ok && i < a->sizes; i++)
+		ok = append(&a->key, &a->size[i].value, sizeof a->size[i].value);
+	return ok;
+}
+
+/* ---- the table of what was asked for; the lock is held ------------------------------------------------- */
+
+static Seen **
+bucket_of(const OperatorKey *asked)
+{
+	return &seen.bucket[hash(asked->text, asked->size) % BUCKETS];
+}
+
+static Seen *
+find_seen(const OperatorKey *asked)
+{
+	Seen *s = *bucket_of(asked);
+
 	while (s && (s->size != asked->size || memcmp(s->asked, asked->text, s->size)))
 		s = s->next;
-	if (!s) {
-		find_lines(lines, l, size, sizes, aligned);
-		s = calloc(1, sizeof *s + asked->size);
-		if (s && !(s->lines = strdup(lines))) {
+	return s;
+}
+
+static void
+forget_all(void)
+{
+	for (int i = 0; i < BUCKETS; i++)
+		for (Seen *s; (s = seen.bucket[i]);) {
+			seen.bucket[i] = s->next;
+			free(s->lines);
 			free(s);
-			s = NULL;
 		}
-		if (s) {
-			memcpy(s->asked, asked->text, asked->size);
-			s->size = asked->size;
-			s->next = *bucket;
-			*bucket = s;
-		}
+	seen.count = 0;
+}
+
+/* Does nothing if memory is short. */
+static void
+add_seen(const OperatorKey *asked, const char *lines)
+{
+	Seen *s = calloc(1, sizeof *s + asked->size), **bucket = bucket_of(asked);
+
+	if (!s || !(s->lines = strdup(lines))) {
+		free(s);
+		return;
+	}
+	if (seen.count == SEEN_MOST)
+		forget_all();
+	memcpy(s->asked, asked->text, asked->size);
+	s->size = asked->size;
+	s->next = *bucket;
+	*bucket = s;
+	seen.count++;
+}
+
+/* ---- keys ---------------------------------------------------------------------------------------------- */
+
+/* The lines of those that asked before, or found now. */
+static bool
+append_lines(OperatorKey *k, const Launch *l)
+{
+	char lines[LINES_MOST];
+	Asked asked;
+	Seen *s;
+	bool ok;
+
+	if (!ask(&asked, l))
+		return append_text(k, "");
+	pthread_mutex_lock(&seen.lock);
+	s = find_seen(&asked.key);
+	if (!s) {
+		find_lines(lines, l, asked.size, asked.sizes, asked.aligned);
+		add_seen(&asked.key, lines);
 	}
 	ok = append_text(k, s ? s->lines : lines);
 	pthread_mutex_unlock(&seen.lock);
@@ -140,19 +205,26 @@ append_lines(OperatorKey *k, const Launch *l, const OperatorKey *asked, const he
 bool
 operator_key(OperatorKey *k, const char *arch, const Launch *l, bool whole)
 {
-	hexc_define size[ARGS_MOST + SETTINGS_MOST];
-	bool aligned = is_aligned(l), ok;
-	size_t sizes = sizes_of(l, size);
-	OperatorKey asked = { .size = 0 };
+	bool ok;
 
-	ok = append_text(&asked, l->op) && append_settings(&asked, l) &&
-	     append(&asked, &aligned, sizeof aligned);
-	for (size_t i = 0; ok && i < sizes; i++)
-		ok = append(&asked, &size[i].value, sizeof size[i].value);
 	k->size = 0;
-	ok = ok && append_text(k, arch) && append_text(k, l->op) &&
-	     (whole ? append_text(k, "") : append_lines(k, l, &asked, size, sizes, aligned)) &&
-	     append_settings(k, l);
+	ok = append_text(k, arch) && append_text(k, l->op) &&
+	     (whole ? append_text(k, "") : append_lines(k, l)) && append_settings(k, l);
 	k->hash = hash(k->text, k->size);
 	return ok;
+}
+
+void
+operator_key_widen(const Launch *l)
+{
+	Asked asked;
+	Seen *s;
+
+	if (!ask(&asked, l))
+		return;
+	pthread_mutex_lock(&seen.lock);
+	s = find_seen(&asked.key);
+	if (s)
+		*s->lines = 0;
+	pthread_mutex_unlock(&seen.lock);
 }

@@ -74,7 +74,8 @@ take_arguments(OpPage *p, Items *to, const char *s, const char *hole, bool witho
 		if (colon)
 			add(to,
 			    (Item){ trimmed(p, s, (size_t)(colon - s)),
-			            trimmed(p, colon + 1, len - (size_t)(colon + 1 - s)), hole, without });
+			            trimmed(p, colon + 1, len - (size_t)(colon + 1 - s)), hole, without,
+			            NULL });
 	}
 }
 
@@ -89,9 +90,10 @@ take_list(OpPage *p, Items *to, bool named, const char *s, const char *hole, boo
 		eq = named ? memchr(s, '=', len) : NULL;
 		if (eq)
 			add(to, (Item){ trimmed(p, s, (size_t)(eq - s)),
-			                trimmed(p, eq + 1, len - (size_t)(eq + 1 - s)), hole, without });
+			                trimmed(p, eq + 1, len - (size_t)(eq + 1 - s)), hole, without,
+			                NULL });
 		else if (*trimmed(p, s, len))
-			add(to, (Item){ "", trimmed(p, s, len), hole, without });
+			add(to, (Item){ "", trimmed(p, s, len), hole, without, NULL });
 	}
 }
 
@@ -149,7 +151,7 @@ take_hole(OpPage *p, const char *name, const Line *l)
 	if (known && text == expression)
 		known->text = text;
 	else if (!known && l->pattern)
-		append(&p->hole, (Item){ name, text, NULL, false });
+		append(&p->hole, (Item){ name, text, NULL, false, NULL });
 }
 
 /* Returns the parenthesis that closes the `*depth` open ones; NULL if it is not in s. */
@@ -295,7 +297,19 @@ is_inner(Declared *stage, int n, int i, const Item *x)
 	return false;
 }
 
-/* Removes arguments of this name that depend on the hole. */
+/* Is `hole` one of NAME|NAME..? */
+static bool
+among(const char *names, const char *hole)
+{
+	size_t n = strlen(hole);
+
+	for (const char *s = names; s; s = strchr(s, '|') ? strchr(s, '|') + 1 : NULL)
+		if (strncmp(s, hole, n) == 0 && (!s[n] || s[n] == '|'))
+			return true;
+	return false;
+}
+
+/* Removes arguments of this name that depend on the hole, maybe among others. */
 static void
 remove_argument(Items *from, const char *name, const char *hole)
 {
@@ -304,7 +318,7 @@ remove_argument(Items *from, const char *name, const char *hole)
 	for (int i = 0; i < from->n; i++) {
 		const Item *x = &from->item[i];
 
-		if (!hole || !x->hole || strcmp(x->name, name) != 0 || strcmp(x->hole, hole) != 0)
+		if (!hole || !x->hole || strcmp(x->name, name) != 0 || !among(x->hole, hole))
 			from->item[n++] = *x;
 	}
 	from->n = n;
@@ -347,14 +361,15 @@ take_chain(OpPage *p, const KernelChain *c, const Item *line)
 static void
 take_line(OpPage *p, const char *s, size_t n, const Line *l)
 {
-	const char *text = cli_strndup(p->c, s, n), *take = strstr(text, "//: take "), *end;
+	const char *text = cli_strndup(p->c, s, n), *take = strstr(text, "//: take "), *end, *inner;
 
 	if (!take || (take != text && take != strstr(text, l->pattern ? l->pattern : "//:")))
 		return;
 	take += strlen("//: take ");
 	end = strstr(take, "//");
+	inner = end && !l->without ? trimmed(p, end + 3, strlen(end + 3)) : NULL;
 	take = trimmed(p, take, end ? (size_t)(end - take) : strlen(take));
-	append(&p->line, (Item){ "", take, l->hole, l->without });
+	append(&p->line, (Item){ "", take, l->hole, l->without, inner });
 }
 
 void
@@ -370,7 +385,8 @@ op_page_read(OpPage *p)
 			const char *text = s + 2 + (s[2] == ' ');
 
 			append(&p->about,
-			       (Item){ "", cli_strndup(p->c, text, (size_t)(end - text)), NULL, false });
+			       (Item){ "", cli_strndup(p->c, text, (size_t)(end - text)), NULL, false,
+			               NULL });
 		}
 		for (const char *h = l.hole; h; h = strchr(h, '|') ? strchr(h, '|') + 1 : NULL)
 			take_hole(p, cli_strndup(p->c, h, strcspn(h, "|")), &l); /* NAME|NAME */
@@ -382,5 +398,5 @@ op_page_read(OpPage *p)
 		take_chain(p, &c, &p->line.item[i]);
 	}
 	if (!p->line.n)
-		take_chain(p, &(KernelChain){ { p->op.name }, 1 }, &(Item){ "", "", NULL, false });
+		take_chain(p, &(KernelChain){ { p->op.name }, 1 }, &(Item){ "", "", NULL, false, NULL });
 }

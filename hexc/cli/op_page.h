@@ -11,6 +11,7 @@ typedef struct Item {
 	const char *name, *text; /* for a limit: name "" and the condition */
 	const char *hole;        /* NULL: unconditional */
 	bool without;            /* present only if `hole` is not set; else only if it is */
+	const char *inner;       /* present only if this is not set, either; NULL: unconditional */
 } Item;
 
 typedef struct Items {

@@ -1,6 +1,5 @@
 /* ops.c - implements hexc ops: lists the operators of hexc_ops.h, or prints what one declares
- * (op_page.h), as text
- * or JSON. */
+ * (op_page.h), as text or JSON. */
 #include "hexc/cli/base/json.h"
 #include "hexc/cli/op_page.h"
 
@@ -17,6 +16,8 @@ print_items(const char *title, const Items *l)
 		if (x->hole)
 			printf("%*s %s %s", column < 44 ? 44 - column : 0, "",
 			       x->without ? "without" : "with", x->hole);
+		if (x->inner)
+			printf(", without %s", x->inner);
 		putchar('\n');
 	}
 }

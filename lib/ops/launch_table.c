@@ -7,12 +7,14 @@
 typedef struct LaunchTable {
 	Arena *arena;
 	OpSettings settings;
-	const char *name;
+	const char *name, *arch;
 	const hexc_define *size;
 	size_t nsize;
 	bool aligned;
 	const char *table;
-	bool *holds, *any;      /* by line, from 1: its guard is true; a kernel of it takes any address */
+	/* by line, from 1: its guard is true; a kernel of it takes any address; it is for this arch only */
+	bool *holds, *any, *tuned;
+	bool some_tuned;        /* a line that holds is; then these alone count, as in hexc_family_open */
 	bool some_aligned;      /* a line that holds does not take any address */
 	Text out;
 	char *why;
@@ -26,32 +28,42 @@ note_line(void *user, const hexc_family_want *want)
 {
 	LaunchTable *t = user;
 
+	if (want->arch && strcmp(want->arch, t->arch) != 0)
+		return 0;
 	t->holds[want->line] = true;
+	t->tuned[want->line] = want->arch;
 	for (size_t i = 0; i < want->ndefine; i++)
 		if (strcmp(want->define[i].name, "ALIGN") == 0 && want->define[i].value == 1)
 			t->any[want->line] = true;
 	return 0;
 }
 
-/* Of lines that hold, those for any address are for launches that have such, and for others if no line is
+static bool
+counts(const LaunchTable *t, uint32_t line)
+{
+	return t->holds[line] && t->tuned[line] == t->some_tuned;
+}
+
+/* Of lines that count, those for any address are for launches that have such, and for others if no line is
  * for these. */
 static bool
 is_kept(const LaunchTable *t, uint32_t line)
 {
-	return t->holds[line] && t->any[line] == !(t->aligned && t->some_aligned);
+	return counts(t, line) && t->any[line] == !(t->aligned && t->some_aligned);
 }
 
-/* Appends the line without its guard. */
+/* Appends the line with the guard 1, which follows the word `when`. */
 static void
 add_line(LaunchTable *t, const char *line, size_t n)
 {
-	static const char when[] = " when ";
-	size_t i = 0;
+	static const char blanks[] = " \t", when[] = "when";
+	size_t i = 1, w = sizeof when - 1;
 
-	while (i + sizeof when - 1 < n && memcmp(line + i, when, sizeof when - 1) != 0)
+	while (i + w < n && !(strchr(blanks, line[i - 1]) && memcmp(line + i, when, w) == 0 &&
+	                      strchr(blanks, line[i + w])))
 		i++;
 	text_add(&t->out, line, i);
-	text_printf(&t->out, " when 1\n");
+	text_printf(&t->out, "when 1\n");
 }
 
 static void
@@ -60,6 +72,8 @@ add_kept(LaunchTable *t)
 	uint32_t line = 1;
 
 	text_printf(&t->out, "hexc-family 1\nfamily %s\n", t->name);
+	if (t->some_tuned)
+		text_printf(&t->out, "arch %s\n", t->arch);
 	for (const char *at = t->table; *at; line++) {
 		size_t n = strcspn(at, "\n");
 
@@ -99,15 +113,19 @@ make_table(void *user)
 	lines = count_lines(t->table);
 	t->holds = NEWN(t->arena, bool, lines + 1);
 	t->any = NEWN(t->arena, bool, lines + 1);
-	t->code = hexc_family_wants_for(t->table, strlen(t->table), t->size, t->nsize, note_line, t, t->why,
-	                                t->n);
+	t->tuned = NEWN(t->arena, bool, lines + 1);
+	t->code = hexc_family_wants_for(t->table, strlen(t->table), t->name, t->size, t->nsize, note_line, t,
+	                                t->why, t->n);
 	for (uint32_t i = 0; i <= lines; i++)
-		t->some_aligned |= t->holds[i] && !t->any[i];
+		t->some_tuned |= t->tuned[i];
+	for (uint32_t i = 0; i <= lines; i++)
+		t->some_aligned |= counts(t, i) && !t->any[i];
 	for (uint32_t i = 0; i <= lines; i++)
 		found += is_kept(t, i);
 	if (!t->code && !found)
 		t->code = why_error(HEXC_E_ARGS, t->why, t->n,
-		                    "operator %s: no line of its dispatch table is for these sizes", t->name);
+		                    "operator %s: no line of its dispatch table is for these sizes%s",
+		                    t->name, t->aligned ? "" : " at any address");
 	t->out.arena = t->arena;
 	if (!t->code)
 		add_kept(t);
@@ -126,8 +144,8 @@ hexc_op_table(const char *name, const hexc_op_set *set, size_t nset, const hexc_
 
 	if (why && n)
 		*why = 0;
-	if (!name || (nset && !set) || (nsize && !size) || !text || !bytes || (!why && n) ||
-	    (opts && !take_in(&o, sizeof o, opts)))
+	if (!name || (nset && !set) || !op_settings_valid(set, nset) || (nsize && !size) || !text || !bytes ||
+	    (!why && n) || (opts && !take_in(&o, sizeof o, opts)))
 		return HEXC_E_INVALID;
 	*text = 0;
 	if (hexc_op_find(name) < 0)
@@ -135,6 +153,7 @@ hexc_op_table(const char *name, const hexc_op_set *set, size_t nset, const hexc_
 	arena_init(&arena, o.realloc, o.user);
 	t.arena = &arena;
 	t.table = o.families;
+	t.arch = o.arch ? o.arch : OP_DEFAULT_ARCH;
 	code = arena_protect(&t.arena, 1, make_table, &t);
 	if (code)
 		why_error(code, why, n, "operator %s: %s", name, hexc_strerror(code));

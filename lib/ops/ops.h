@@ -33,6 +33,9 @@ typedef struct OpSource {
 /* Returns the text of an operator or a part by name; NULL if there is none. */
 const char *op_text(const char *name);
 
+/* The arch of a plan whose options have none. */
+#define OP_DEFAULT_ARCH "sm_80"
+
 /* ---- op_metadata.c ---------------------------------------------------------------------------------- */
 
 /* Parses the directives that a text has with these settings. Returns false with a sentence in why[0..n). */
@@ -47,4 +50,6 @@ const char *op_fill(Arena *a, const OpSource *s, const OpSettings *set, char *wh
 /* Returns the directive of a line, without "//:"; NULL if it has none with these settings. Sets used as
  * op_fill. */
 char *op_directive(Arena *a, const OpSettings *set, const char *line, size_t n);
+/* Has each setting a name of its own, and a value? */
+bool op_settings_valid(const hexc_op_set *set, size_t nset);
 #endif

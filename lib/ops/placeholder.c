@@ -438,3 +438,16 @@ op_fill(Arena *a, const OpSource *s, const OpSettings *set, char *why, size_t n)
 	}
 	return f.bad ? NULL : f.out.s;
 }
+
+bool
+op_settings_valid(const hexc_op_set *set, size_t nset)
+{
+	for (size_t i = 0; i < nset; i++) {
+		if (!set[i].name || !set[i].value)
+			return false;
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(set[i].name, set[k].name) == 0)
+				return false;
+	}
+	return true;
+}

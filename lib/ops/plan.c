@@ -276,19 +276,6 @@ plan(void *user)
 
 /* ---- hexc_ops.h ------------------------------------------------------------------------------------- */
 
-static bool
-good_settings(const hexc_op_set *set, size_t nset)
-{
-	for (size_t i = 0; i < nset; i++) {
-		if (!set[i].name || !set[i].value)
-			return false;
-		for (size_t k = 0; k < i; k++)
-			if (strcmp(set[i].name, set[k].name) == 0)
-				return false;
-	}
-	return true;
-}
-
 static void
 free_op(hexc_op *op, void *(*realloc)(void *, void *, size_t), void *user)
 {
@@ -324,7 +311,7 @@ hexc_op_plan(hexc_op **out, const char *name, const hexc_op_set *set, size_t nse
 	if (out)
 		*out = NULL;
 	if (!out || !name || (nset && !set) || (!why && n) || (opts && !take_in(&j.o, sizeof j.o, opts)) ||
-	    !good_settings(set, nset))
+	    !op_settings_valid(set, nset))
 		return HEXC_E_INVALID;
 	if (hexc_op_find(name) < 0)
 		return why_error(HEXC_E_ARGS, why, n, "unknown operator %s; hexc_op_at lists them", name);

@@ -53,7 +53,7 @@ typedef struct OpJob {
 static inline const char *
 op_arch(const OpJob *j)
 {
-	return j->opts.arch ? j->opts.arch : "sm_80";
+	return j->opts.arch ? j->opts.arch : OP_DEFAULT_ARCH;
 }
 
 /* Sets j->code and the sentence; returns false. */

@@ -131,9 +131,14 @@ constant(const FamilyLine *l, const char *name, int64_t *out)
 	return found;
 }
 
+/* A constant of the line, or a value that is given. */
 static ExprRef
 read_given(FamilyExprReader *r, const char *name)
 {
+	for (int s = 0; s < r->l->nstage; s++)
+		for (int i = 0; i < r->l->stage[s].ndefine; i++)
+			if (strcmp(r->l->stage[s].define[i].name, name) == 0)
+				return number(r, r->l->stage[s].define[i].value);
 	for (size_t i = 0; i < r->nsize; i++)
 		if (strcmp(r->size[i].name, name) == 0)
 			return number(r, r->size[i].value);

@@ -264,6 +264,7 @@ typedef struct WantJob {
 	size_t bytes;
 	int (*each)(void *user, const hexc_family_want *w);
 	void *user;
+	const char *name;        /* of the families; NULL: all */
 	const hexc_define *size; /* NULL: all lines */
 	size_t nsize;
 	Arena arena;
@@ -305,7 +306,7 @@ want_all(void *user)
 		f.nline = f.line_cap = 0;
 		j->t.line = family_line_of(j->text, begin);
 		family_lines(&j->t, &f, begin, behind);
-		if (j->t.bad || !want_stages(j, &f))
+		if (j->t.bad || ((!j->name || !strcmp(f.name, j->name)) && !want_stages(j, &f)))
 			return;
 		j->t.line = line;
 		at = behind;
@@ -341,13 +342,16 @@ hexc_family_wants(const char *text, size_t bytes, int (*each)(void *user, const 
 }
 
 int
-hexc_family_wants_for(const char *text, size_t bytes, const hexc_define *size, size_t nsize,
+hexc_family_wants_for(const char *text, size_t bytes, const char *name, const hexc_define *size, size_t nsize,
                       int (*each)(void *user, const hexc_family_want *w), void *user, char *why, size_t n)
 {
 	static const hexc_define none;
-	WantJob j = { .text = text, .bytes = bytes, .each = each, .user = user, .size = size ? size : &none,
-	              .nsize = nsize,
+	WantJob j = { .text = text, .bytes = bytes, .each = each, .user = user, .name = name,
+	              .size = size ? size : &none, .nsize = nsize,
 	              .t = { .why = why, .n = n } };
 
-	return size || !nsize ? want(&j) : HEXC_E_INVALID;
+	for (size_t i = 0; i < nsize; i++)
+		if (!size || !size[i].name)
+			return HEXC_E_INVALID;
+	return want(&j);
 }

@@ -36,6 +36,7 @@ typedef struct Encoding {
 	const hexc_weight *w;
 	const PartMap *part;
 	int nomem;
+	void *data; /* of the part, to be written */
 } Encoding;
 
 /* Copies the planes of the part whose values the file stores in another way, and converts them. */
@@ -61,6 +62,10 @@ encode(void *user)
 	void *scratch;
 
 	codec_make(&e->arena, &codec, e->fit, e->part, true);
+	if (!codec.planes) { /* the weight has none of the part's */
+		memset(e->data, 0, (size_t)e->part->bytes);
+		return;
+	}
 	stored_planes(&e->arena, e->fit, e->part->part, &w);
 	scratch = aligned_alloc(64, codec_scratch(&codec));
 	e->nomem = !scratch;
@@ -112,6 +117,7 @@ hexc_weight_tensor(const hexc_weight *w, size_t i, hexc_file_tensor *out, void *
 		fit.part[i].data = data;
 		e.fit = &fit;
 		e.part = &fit.part[i];
+		e.data = data;
 		arena_init(arena, NULL, NULL);
 		if (arena_protect(&arena, 1, encode, &e) == HEXC_OK && !e.nomem)
 			t.data = data;

@@ -126,8 +126,43 @@ TEST(same_kernels_as_the_whole_table)
 	hexc_op_free(whole);
 }
 
+/* Lines for this arch alone count if there are any that hold, and other families do not. */
+TEST(tuned_lines)
+{
+	static const char tuned[] = "hexc-family 1\nfamily matmul\narch sm_90a\n"
+		"take matmul BM=64 BK=32 candidate=7 when M <= 64 && M % BK == 0\n"
+		"family matmul\narch sm_80\ntake matmul BM=16 candidate=3 when M <= 64\n"
+		"family matmul\ntake matmul\tBM=32\twhen\tM <= 128\nfamily gemm\ntake gemm BM=32 when X\n";
+	static const struct {
+		const char *arch, *text;
+		int64_t m;
+	} row[] = {
+		{ "sm_90a", "hexc-family 1\nfamily matmul\narch sm_90a\ntake matmul BM=64 BK=32 candidate=7 "
+		            "when 1\n", 32 },
+		{ "sm_80", "hexc-family 1\nfamily matmul\narch sm_80\ntake matmul BM=16 candidate=3 when 1\n",
+		  33 },
+		{ "sm_90a", HEAD "take matmul\tBM=32\twhen 1\n", 33 },
+		{ "sm_89", HEAD "take matmul\tBM=32\twhen 1\n", 32 },
+	};
+
+	for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+		const hexc_define size = { "M", row[i].m };
+		hexc_op_opts o = HEXC_OP_OPTS_INIT;
+
+		o.families = tuned;
+		o.arch = row[i].arch;
+		ck_assert_msg(!hexc_op_table("matmul", NULL, 0, &o, &size, 1, 1, text, sizeof text, why,
+		                             sizeof why),
+		              "%s", why);
+		ck_assert_str_eq(text, row[i].text);
+	}
+}
+
 TEST(errors)
 {
+	const hexc_op_set twice[] = { { "second", "1" }, { "second", "1" } }, unnamed = { NULL, "1" };
+	const hexc_define no_name = { NULL, 1 };
+
 	const hexc_define size = { "M", 1 };
 	static const char none[] = HEAD "take decode when M > 1\n";
 
@@ -136,6 +171,12 @@ TEST(errors)
 	ck_assert_int_eq(table("matmul", NULL, 0, none, &size, 1, 1), HEXC_E_ARGS);
 	ck_assert_str_eq(why, "operator matmul: no line of its dispatch table is for these sizes");
 	ck_assert_str_eq(text, "");
+	ck_assert_int_eq(table("matmul", NULL, 0, TABLE, &size, 1, 0), HEXC_OK);
+	ck_assert_int_eq(table("matmul", NULL, 0, HEAD "take decode when 1\n", &size, 1, 0), HEXC_E_ARGS);
+	ck_assert_ptr_nonnull(strstr(why, "for these sizes at any address"));
+	ck_assert_int_eq(table("matmul", twice, 2, TABLE, &size, 1, 1), HEXC_E_INVALID);
+	ck_assert_int_eq(table("matmul", &unnamed, 1, TABLE, &size, 1, 1), HEXC_E_INVALID);
+	ck_assert_int_eq(table("matmul", NULL, 0, TABLE, &no_name, 1, 1), HEXC_E_INVALID);
 	ck_assert_int_eq(table("matmul", NULL, 0, none, NULL, 0, 1), HEXC_E_FILE);
 	ck_assert_ptr_nonnull(strstr(why, "no value is given for M"));
 	ck_assert_int_eq(table("matmul", NULL, 0, "hexc-family 2\n", &size, 1, 1), HEXC_E_FILE);

@@ -263,4 +263,26 @@ TEST(refusals)
 	}
 }
 
+/* A part of a file whose planes the weight has not is written as zeros. */
+TEST(absent_plane)
+{
+	enum { ROWS = 32, COLUMNS = 64 };
+	static float x[ROWS * COLUMNS];
+	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT;
+	unsigned char data[1024];
+	hexc_weight *w;
+
+	for (int i = 0; i < ROWS * COLUMNS; i++)
+		x[i] = (float)(i % 31) - 15;
+	ck_assert_int_eq(hexc_weight_quantize(&w, "GPTQ-4", x, ROWS, COLUMNS, 32, NULL, NULL, 0), HEXC_OK);
+	w->plane[HEXC_PLANE_ZERO].dtype = NULL;
+	memset(data, 0xab, sizeof data);
+	ck_assert_int_eq(hexc_weight_tensor(w, 2, &t, data, sizeof data), 1);
+	ck_assert_str_eq(t.name, ".qzeros");
+	ck_assert_ptr_eq(t.data, data);
+	for (uint64_t i = 0; i < sizeof data; i++)
+		ck_assert_int_eq(data[i], i < t.bytes ? 0 : 0xab);
+	hexc_weight_free(w);
+}
+
 TEST_PROGRAM(.timeout = 60);
