@@ -267,14 +267,14 @@ TEST(refusals)
 TEST(absent_plane)
 {
 	enum { ROWS = 32, COLUMNS = 64 };
-	static float x[ROWS * COLUMNS];
+	static float values[ROWS * COLUMNS];
 	hexc_file_tensor t = HEXC_FILE_TENSOR_INIT;
 	unsigned char data[1024];
 	hexc_weight *w;
 
 	for (int i = 0; i < ROWS * COLUMNS; i++)
-		x[i] = (float)(i % 31) - 15;
-	ck_assert_int_eq(hexc_weight_quantize(&w, "GPTQ-4", x, ROWS, COLUMNS, 32, NULL, NULL, 0), HEXC_OK);
+		values[i] = (float)(i % 31) - 15;
+	ck_assert_int_eq(hexc_weight_quantize(&w, "GPTQ-4", values, ROWS, COLUMNS, 32, NULL, NULL, 0), HEXC_OK);
 	w->plane[HEXC_PLANE_ZERO].dtype = NULL;
 	memset(data, 0xab, sizeof data);
 	ck_assert_int_eq(hexc_weight_tensor(w, 2, &t, data, sizeof data), 1);
