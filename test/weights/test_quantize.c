@@ -274,7 +274,8 @@ TEST(absent_plane)
 
 	for (int i = 0; i < ROWS * COLUMNS; i++)
 		values[i] = (float)(i % 31) - 15;
-	ck_assert_int_eq(hexc_weight_quantize(&w, "GPTQ-4", values, ROWS, COLUMNS, 32, NULL, NULL, 0), HEXC_OK);
+	ck_assert_int_eq(hexc_weight_quantize(&w, "GPTQ-4", values, ROWS, COLUMNS, 32, NULL, NULL, 0),
+	                 HEXC_OK);
 	w->plane[HEXC_PLANE_ZERO].dtype = NULL;
 	memset(data, 0xab, sizeof data);
 	ck_assert_int_eq(hexc_weight_tensor(w, 2, &t, data, sizeof data), 1);
