@@ -401,9 +401,9 @@ write_line(Filler *f, const char *line, size_t n)
 	Chosen c = choose(f->set, line, n);
 
 	text_add(&f->out, line, c.nbefore);
-	for (const char *s = c.pattern; s < c.pattern + c.npattern; s++) {
-		if (*s != '$')
-			text_add(&f->out, s, 1);
+	for (size_t i = 0; i < c.npattern; i++) {
+		if (c.pattern[i] != '$')
+			text_add(&f->out, c.pattern + i, 1);
 		else if (strcmp(c.set->name, "tensors") == 0)
 			text_printf(&f->out, "%s", c.set->value);
 		else
