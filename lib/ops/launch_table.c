@@ -106,10 +106,7 @@ make_table(void *user)
 		t->code = HEXC_E_INTERNAL;
 		return;
 	}
-	if (!t->table)
-		t->table = source.family;
-	if (!strstr(t->table, "\ntake "))
-		t->table = arena_printf(t->arena, "%stake when 1\n", t->table);
+	t->table = op_table(t->arena, &source, t->table);
 	lines = count_lines(t->table);
 	t->holds = NEWN(t->arena, bool, lines + 1);
 	t->any = NEWN(t->arena, bool, lines + 1);

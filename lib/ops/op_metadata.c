@@ -134,3 +134,11 @@ op_read(Arena *a, const char *name, const char *text, const OpSettings *set, OpS
 	out->family = r.table.s;
 	return !r.bad;
 }
+
+const char *
+op_table(Arena *a, const OpSource *s, const char *families)
+{
+	const char *table = families ? families : s->family;
+
+	return strstr(table, "\ntake ") ? table : arena_printf(a, "%stake when 1\n", table);
+}

@@ -41,6 +41,9 @@ const char *op_text(const char *name);
 /* Parses the directives that a text has with these settings. Returns false with a sentence in why[0..n). */
 bool op_read(Arena *a, const char *name, const char *text, const OpSettings *set, OpSource *out, char *why,
              size_t n);
+/* Returns its table: `families` if the host gives one; with the program's first kernel for all sizes if the
+ * text has no line. */
+const char *op_table(Arena *a, const OpSource *s, const char *families);
 
 /* ---- placeholder.c ---------------------------------------------------------------------------------- */
 

@@ -245,9 +245,7 @@ op_is_covered(const OpJob *j, const OpKernel *k)
 bool
 op_lines(OpJob *j)
 {
-	j->table = j->o.families ? j->o.families : j->source.family;
-	if (!strstr(j->table, "\ntake "))
-		j->table = arena_printf(j->arena, "%stake when 1\n", j->table);
+	j->table = op_table(j->arena, &j->source, j->o.families);
 	if (!read_wants(j))
 		return false;
 	for (int i = 0; i < j->nkernel; i++) {
