@@ -160,7 +160,7 @@ find_second(const struct ggml_cgraph *g, int i, int j, Chosen *c)
 	int k = i + 1;
 
 	if ((a->op != GGML_OP_MUL_MAT && a->op != GGML_OP_MUL_MAT_ID) || !b || b->op != a->op ||
-	    b->src[1] != a->src[1] || b->src[2] != a->src[2] || b->src[0]->type != a->src[0]->type ||
+	    b->src[1] != a->src[1] || b->src[2] != a->src[2] || !products_are_one(a->src[0], b->src[0]) ||
 	    !ggml_are_same_shape(b->src[0], a->src[0]))
 		return;
 	while (k < j && g->nodes[k] != b)
@@ -238,11 +238,12 @@ is_like(const struct ggml_tensor *a, const struct ggml_tensor *b)
 	const struct ggml_tensor *x = a->src[0], *y = b->src[0];
 
 	if (a->op != b->op || a->src[1] != b->src[1] || a->src[2] != b->src[2] || a->type != b->type ||
-	    x->type != y->type || memcmp(a->op_params, b->op_params, sizeof a->op_params))
+	    memcmp(a->op_params, b->op_params, sizeof a->op_params))
 		return false;
 	if (a->op == GGML_OP_MUL_MAT)
-		return ggml_are_same_shape(x, y) && ggml_are_same_shape(a, b);
-	return a->op == GGML_OP_ROPE && x->ne[0] == y->ne[0] && x->ne[2] == y->ne[2] && x->ne[3] == y->ne[3];
+		return ggml_are_same_shape(x, y) && ggml_are_same_shape(a, b) && products_are_one(x, y);
+	return a->op == GGML_OP_ROPE && x->type == y->type && x->ne[0] == y->ne[0] && x->ne[2] == y->ne[2] &&
+	       x->ne[3] == y->ne[3];
 }
 
 /* Does the launch of u, with what it stores in `to`, leave what t reads and writes? */

@@ -119,7 +119,7 @@ static const struct {
 	hexc_plane_id plane;
 	const char *setting[2], *arg[2];
 } planes[] = {
-	{ HEXC_PLANE_TABLE,   { "table",   "table_z" },   { "T",  NULL } },
+	{ HEXC_PLANE_TABLE,   { "table",   "table_z" },   { "T",  "TZ" } },
 	{ HEXC_PLANE_SCALE,   { "scale",   "scale_z" },   { "S",  "ZS" } },
 	{ HEXC_PLANE_SCALE2,  { "scale2",  "scale2_z" },  { "SS", "ZSS" } },
 	{ HEXC_PLANE_OFFSET,  { "offset",  "offset_z" },  { "O",  "ZO" } },
@@ -130,18 +130,21 @@ static const struct {
 static void
 set_planes(Work *w, Launch *l, const Packed *p, int which)
 {
-	const hexc_plane *plane = p->form.matrix.plane;
+	const hexc_weight *m = &p->form.matrix;
 
-	set(w, l, which ? "codes_z" : "codes", "(\"%s\") %s", p->form.pack, plane[HEXC_PLANE_CODE].dtype);
+	set(w, l, which ? "codes_z" : "codes", "(\"%s\") %s", p->form.pack, m->plane[HEXC_PLANE_CODE].dtype);
 	arg_pointer(w, l, which ? "Z" : "W", p->data + p->form.start[HEXC_PLANE_CODE]);
+	set(w, l, which ? "BIAS_Z" : "BIAS", "%d", (int)m->bias);
+	set(w, l, which ? "G_Z" : "G", "%d", (int)m->plane[HEXC_PLANE_SCALE].group);
+	if (m->plane[HEXC_PLANE_TABLE].dtype)
+		set(w, l, which ? "numbers_z" : "numbers", "%d", (int)m->plane[HEXC_PLANE_TABLE].cols);
 	for (size_t i = 0; i < sizeof planes / sizeof planes[0]; i++) {
-		const char *name = planes[i].arg[which];
+		const char *dtype = m->plane[planes[i].plane].dtype;
 
-		if (!plane[planes[i].plane].dtype)
+		if (!dtype)
 			continue;
-		set(w, l, planes[i].setting[which], "%s", plane[planes[i].plane].dtype);
-		if (name)
-			arg_pointer(w, l, name, p->data + p->form.start[planes[i].plane]);
+		set(w, l, planes[i].setting[which], "%s", dtype);
+		arg_pointer(w, l, planes[i].arg[which], p->data + p->form.start[planes[i].plane]);
 	}
 	if (p->form.wide) {
 		set(w, l, which ? "factor_z" : "factor", "f32");
@@ -152,28 +155,35 @@ set_planes(Work *w, Launch *l, const Packed *p, int which)
 static Launch *
 start_packed(Work *w, const View *a, const Weight *b, const View *c)
 {
-	const hexc_weight *m = &b->packed->form.matrix;
 	Launch *l = start(w, a, &b->view, true, c);
 
-	set(w, l, "BIAS", "%d", (int)m->bias);
-	set(w, l, "G", "%d", (int)m->plane[HEXC_PLANE_SCALE].group);
-	if (m->plane[HEXC_PLANE_TABLE].dtype)
-		set(w, l, "numbers", "%d", (int)m->plane[HEXC_PLANE_TABLE].cols);
 	set_planes(w, l, b->packed, 0);
 	w->packed++;
 	return l;
 }
 
-/* Are both in the same planes, with the same constants? */
-static bool
-same_form(const Packed *a, const Packed *b)
-{
-	return !a == !b && (!a || !strcmp(a->form.matrix.format, b->form.matrix.format));
-}
-
 /* ---- factors ------------------------------------------------------------------------------------------ */
 
-/* The second factor that the tail has, if any: *found. Returns false if it is not like b. */
+/* Does a launch multiply by both? Packed weights of the same rows may be of different formats. */
+static bool
+may_be_second(const Weight *a, const Weight *b)
+{
+	bool same = a->view.type == b->view.type && view_same_size(&a->view, &b->view);
+
+	if (a->packed && b->packed)
+		return !memcmp(a->view.size, b->view.size, (RANK - 1) * sizeof a->view.size[0]);
+	return same && a->blocks == b->blocks && !a->packed == !b->packed && is_row(&b->view);
+}
+
+bool
+products_are_one(const struct ggml_tensor *a, const struct ggml_tensor *b)
+{
+	Weight x, y;
+
+	return weight_of(&x, a) && weight_of(&y, b) && may_be_second(&x, &y);
+}
+
+/* The second factor that the tail has, if any: *found. Returns false if a launch cannot have it and b. */
 static bool
 find_second(const Work *w, const Weight *b, Weight *other, bool *found)
 {
@@ -181,9 +191,7 @@ find_second(const Work *w, const Weight *b, Weight *other, bool *found)
 	const struct ggml_tensor *product = t && t->second ? t->second : t ? t->also : NULL;
 
 	*found = product;
-	return !product || (weight_of(other, product->src[0]) && is_row(&other->view) &&
-	                    view_same_size(&other->view, &b->view) && same_form(b->packed, other->packed) &&
-	                    b->blocks == other->blocks && b->view.type == other->view.type);
+	return !product || (weight_of(other, product->src[0]) && may_be_second(b, other));
 }
 
 static void

@@ -242,6 +242,9 @@ void arg_index(Work *w, Launch *l, const View *v);
 /* Adds a launch: C[p,q,m,n] = sum_k A[p,q,m,k] B[p PB / P, q QB / Q, n, k]. */
 Launch *product(Work *w, const View *a, const View *b, const View *c);
 
+/* Can a launch multiply by both weights, of the same shape? Packed ones may be of different types. */
+bool products_are_one(const struct ggml_tensor *a, const struct ggml_tensor *b);
+
 /* Adds a launch that transposes the matrices of v, and returns them, f32 in scratch memory. */
 View transposed(Work *w, const View *v);
 

@@ -118,6 +118,11 @@ log "${CC:-cc}" -O1 -isystem "$source/ggml/include" "$here/weights.c" -o "$dir/w
 # Of seven launches a type five are products of a packed weight; a large weight has one more.
 counts=$(sed -n 's/^HEXC0: graphs .* launches \([0-9]*\), packed \([0-9]*\),.*/(\1 - 1) * 5 == (\2 - 1) * 7 \&\& \2 > 1/p' "$dir/out")
 [ "$((${counts:-0}))" = 1 ] || fail "weights are not packed: $(grep graphs "$dir/out")"
+# Two weights of different types are one launch.
+(cd "$built/bin" && GGML_HEXC_SIMULATOR=80 GGML_HEXC_STATS=1 GGML_BACKEND_PATH=$library XDG_CACHE_HOME=$dir/cache \
+	"$dir/weights" "${QUICK:+3}" pairs >"$dir/out" 2>&1) || fail "pairs: $(grep -v load_backend "$dir/out" | head -n 8)"
+grep -q '^HEXC0: graphs \([0-9]*\),.* launches \1, packed \1,' "$dir/out" ||
+	fail "pairs are not one launch each: $(grep graphs "$dir/out")"
 
 # When operators are compiled. cold.c's graph is six operators, which several streams and devices compile once.
 log "${CC:-cc}" -O1 -isystem "$source/ggml/include" "$here/cold.c" -o "$dir/cold" -L"$built/bin" -lggml -lggml-base \

@@ -8,7 +8,7 @@
 . test/python.sh
 [ -n "${LLAMA:-}" ] || { echo "LLAMA names no build of llama.cpp"; exit 77; }
 [ -z "$SAN" ] || { echo "llama.cpp is built without sanitizers"; exit 77; }
-need_python
+need_python gguf # whose requirements the one of llama.cpp has, too
 bin=$LLAMA/bin
 source=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$LLAMA/CMakeCache.txt")
 [ -e "$bin/libllama.so" ] && [ -d "$source/gguf-py" ] || { echo "$LLAMA is no build of llama.cpp with its source"; exit 1; }
@@ -45,21 +45,24 @@ launches() {
 	replayed=$(sed -n 's/^HEXC0: graphs.* replayed \([0-9]*\)$/\1/p' "$dir/err")
 }
 
-# Launches of a decoded token: at most 9 for each block. The third token and those after it are replayed.
-model llama4-Q8_0 llama8-Q8_0
-for blocks in 4 8; do
-	launches llama$blocks-Q8_0 0
+# Launches of a decoded token: at most 9 for each block, also where keys and values have weights of two types.
+# The third token and those after it are replayed.
+for kind in Q8_0 Q4_K_M; do
+	model llama4-$kind llama8-$kind
+	for blocks in 4 8; do
+		launches llama$blocks-$kind 0
+		before=$launches
+		launches llama$blocks-$kind 1
+		eval "of_$blocks=$((launches - before))"
+	done
+	launches llama8-$kind 2
 	before=$launches
-	launches llama$blocks-Q8_0 1
-	eval "of_$blocks=$((launches - before))"
+	launches llama8-$kind 4
+	# shellcheck disable=SC2154 # set by eval
+	echo "launches of a token of $kind: $of_4 with 4 blocks, $of_8 with 8"
+	[ "$((of_8 - of_4))" -le 36 ] || fail "$kind: more than 9 launches a block"
+	[ "$launches $replayed" = "$before 3" ] || fail "4 tokens of $kind: $launches launches, 2: $before, replayed: $replayed"
 done
-launches llama8-Q8_0 2
-before=$launches
-launches llama8-Q8_0 4
-# shellcheck disable=SC2154 # set by eval
-echo "launches of a token: $of_4 with 4 blocks, $of_8 with 8"
-[ "$((of_8 - of_4))" -le 36 ] || fail "more than 9 launches a block"
-[ "$launches $replayed" = "$before 3" ] || fail "4 tokens: $launches launches, 2: $before, replayed: $replayed"
 
 # A model that is loaded again and again takes no more memory: less than 1 MB a time, where its weights are 3 MB.
 models 80 "$dir/llama4-Q8_0.gguf" repeat=6

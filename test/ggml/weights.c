@@ -1,6 +1,7 @@
 /* weights.c - weights in a buffer of weights, which the backend packs: they are written in parts of any
- * size and order, read back byte by byte, changed, multiplied, and read by operations that do not take them
- * packed. Products are compared with sums in f64 of the numbers that ggml decodes. */
+ * size and order, read back byte by byte, changed, multiplied, two of different types by the same rows, and
+ * read by operations that do not take them packed. Products are compared with sums in f64 of the numbers
+ * that ggml decodes. */
 #include <ggml.h>
 #include <ggml-alloc.h>
 #include <ggml-backend.h>
@@ -90,27 +91,14 @@ compare_bytes(struct ggml_tensor *t, enum ggml_type type, size_t size, const cha
 	check(!memcmp(back, bytes + from, part), type, what);
 }
 
-/* The weight [K, N, E] with `rows` rows of input. */
+/* Is `result` the product of these weights [K, N, matrices] with `input`, [K, rows, matrices]? */
 static void
-compare_product(ggml_backend_t backend, struct ggml_tensor *w, enum ggml_type type, int rows,
-                const char *what)
+check_product(const float *values, int rows, int64_t matrices, enum ggml_type type, const char *what)
 {
-	struct ggml_init_params p = { 16 * ggml_tensor_overhead() + ggml_graph_overhead(), NULL, true };
-	struct ggml_context *c = ggml_init(p);
-	struct ggml_tensor *a = ggml_new_tensor_3d(c, GGML_TYPE_F32, K, rows, w->ne[2]);
-	struct ggml_tensor *y = ggml_mul_mat(c, w, a);
-	struct ggml_cgraph *g = ggml_new_graph(c);
-	ggml_backend_buffer_t buffer = ggml_backend_alloc_ctx_tensors(c, backend);
 	double error = 0, all = 0;
 
-	for (int i = 0; i < K * rows * w->ne[2]; i++)
-		input[i] = number();
-	ggml_build_forward_expand(g, y);
-	ggml_backend_tensor_set(a, input, 0, ggml_nbytes(a));
-	check(ggml_backend_graph_compute(backend, g) == GGML_STATUS_SUCCESS, type, what);
-	ggml_backend_tensor_get(y, result, 0, ggml_nbytes(y));
-	for (int i = 0; i < rows * w->ne[2] * N; i++) {
-		const float *of = weight + (size_t)(i / (rows * N) * N + i % N) * K;
+	for (int i = 0; i < rows * matrices * N; i++) {
+		const float *of = values + (size_t)(i / (rows * N) * N + i % N) * K;
 		const float *x = input + (size_t)(i / N) * K;
 		double sum = 0;
 
@@ -122,6 +110,27 @@ compare_product(ggml_backend_t backend, struct ggml_tensor *w, enum ggml_type ty
 	if (!(error <= LIMIT * all))
 		printf("error %g: ", error / all);
 	check(error <= LIMIT * all, type, what);
+}
+
+/* The weight [K, N, E] with `rows` rows of input. */
+static void
+compare_product(ggml_backend_t backend, struct ggml_tensor *w, enum ggml_type type, int rows,
+                const char *what)
+{
+	struct ggml_init_params p = { 16 * ggml_tensor_overhead() + ggml_graph_overhead(), NULL, true };
+	struct ggml_context *c = ggml_init(p);
+	struct ggml_tensor *a = ggml_new_tensor_3d(c, GGML_TYPE_F32, K, rows, w->ne[2]);
+	struct ggml_tensor *y = ggml_mul_mat(c, w, a);
+	struct ggml_cgraph *g = ggml_new_graph(c);
+	ggml_backend_buffer_t buffer = ggml_backend_alloc_ctx_tensors(c, backend);
+
+	for (int i = 0; i < K * rows * w->ne[2]; i++)
+		input[i] = number();
+	ggml_build_forward_expand(g, y);
+	ggml_backend_tensor_set(a, input, 0, ggml_nbytes(a));
+	check(ggml_backend_graph_compute(backend, g) == GGML_STATUS_SUCCESS, type, what);
+	ggml_backend_tensor_get(y, result, 0, ggml_nbytes(y));
+	check_product(weight, rows, w->ne[2], type, what);
 	ggml_backend_buffer_free(buffer);
 	ggml_free(c);
 }
@@ -262,20 +271,75 @@ run_large(ggml_backend_t backend, enum ggml_type type)
 	ggml_free(c);
 }
 
-/* With an argument n, each n-th type. */
+/* ---- two weights --------------------------------------------------------------------------------------- */
+
+/* Two weights of different types, and their products with one input. */
+static void
+run_two(ggml_backend_t backend, const enum ggml_type type[2], int rows)
+{
+	struct ggml_init_params p = { 8 * ggml_tensor_overhead() + ggml_graph_overhead(), NULL, true };
+	struct ggml_context *weights = ggml_init(p), *c = ggml_init(p);
+	struct ggml_tensor *a = ggml_new_tensor_2d(c, GGML_TYPE_F32, K, rows), *w[2], *y[2];
+	struct ggml_cgraph *g = ggml_new_graph(c);
+	ggml_backend_buffer_t buffer[2];
+
+	for (int i = 0; i < 2; i++) {
+		w[i] = ggml_new_tensor_2d(weights, type[i], K, N);
+		y[i] = ggml_mul_mat(c, w[i], a);
+		ggml_build_forward_expand(g, y[i]);
+	}
+	buffer[0] = ggml_backend_alloc_ctx_tensors(weights, backend);
+	buffer[1] = ggml_backend_alloc_ctx_tensors(c, backend);
+	ggml_backend_buffer_set_usage(buffer[0], GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+	for (int i = 0; i < 2; i++) {
+		size_t size = fill(type[i], N, bytes, weight + (size_t)i * N * K);
+
+		ggml_backend_tensor_set(w[i], bytes, 0, size);
+	}
+	for (int i = 0; i < K * rows; i++)
+		input[i] = number();
+	ggml_backend_tensor_set(a, input, 0, ggml_nbytes(a));
+	check(ggml_backend_graph_compute(backend, g) == GGML_STATUS_SUCCESS, type[0], "two products fail");
+	for (int i = 0; i < 2; i++) {
+		ggml_backend_tensor_get(y[i], result, 0, ggml_nbytes(y[i]));
+		check_product(weight + (size_t)i * N * K, rows, 1, type[i], "one of two products is wrong");
+		ggml_backend_buffer_free(buffer[i]);
+	}
+	ggml_free(weights);
+	ggml_free(c);
+}
+
+/* Each type with another one. */
+static void
+run_pairs(ggml_backend_t backend, size_t each)
+{
+	size_t n = sizeof types / sizeof types[0];
+
+	for (size_t i = 0; i < n; i += each) {
+		const enum ggml_type type[2] = { types[i], types[(i * 5 + 2) % n] };
+
+		run_two(backend, type, i % 3 ? 1 : ROWS_MOST);
+	}
+}
+
+/* weights [EACH [pairs]]: only each EACH-th type. */
 int
 main(int argc, char **argv)
 {
-	int each = argc > 1 ? atoi(argv[1]) : 1;
+	size_t each = argc > 1 && atoi(argv[1]) > 0 ? (size_t)atoi(argv[1]) : 1;
 	ggml_backend_t backend;
 
 	ggml_backend_load_all();
 	backend = ggml_backend_init_by_name("HEXC0", NULL);
 	if (!backend)
 		return 1;
-	for (size_t i = 0; i < sizeof types / sizeof types[0]; i += (size_t)(each < 1 ? 1 : each))
-		run(backend, types[i], i % 4 ? 1 : E, (int)i);
-	run_large(backend, GGML_TYPE_Q8_0);
+	if (argc > 2) {
+		run_pairs(backend, each);
+	} else {
+		for (size_t i = 0; i < sizeof types / sizeof types[0]; i += each)
+			run(backend, types[i], i % 4 ? 1 : E, (int)i);
+		run_large(backend, GGML_TYPE_Q8_0);
+	}
 	ggml_backend_free(backend);
 	return bad > 0;
 }

@@ -121,9 +121,9 @@ class Weight:
         w = self.rng.integers(low, low + (1 << bits), shape)
         self.tensors["Z" if second else "W"] = w.astype(np.int8 if code[0] == "i" else np.uint8)
         values = np.concatenate([self.E2M1, -self.E2M1]) if code == "e2m1" else None
-        if "table" in settings:  # the first table is that of both
-            values = np.random.default_rng(9).integers(-99, 100, int(settings.get("numbers", 16)))
-            self.tensors["T"] = values.astype(self.TYPES[settings["table"]])
+        if "table" in settings:
+            values = self.rng.integers(-99, 100, int(settings.get("numbers", 16)))
+            self.tensors["TZ" if second else "T"] = values.astype(self.TYPES[settings["table"]])
         x = (w if values is None else values[w]) - settings.get("BIAS", 0)
         if "scale" in settings:
             x = x * self.plane("scale", (-2, -1, -0.5, 0.5, 1, 2)) * self.plane("scale2", (-1, 0.5, 1, 2))
@@ -342,12 +342,14 @@ class Strided(unittest.TestCase):
         (p, q), (pb, qb) = a.shape[:2], w.values.shape[:2]
         return a.astype(F32) @ w.values[np.arange(p) * pb // p][:, np.arange(q) * qb // q].swapaxes(2, 3)
 
+    WIDE = "u1", "u3", "u5"  # no line is for BN=32, which cuts blocks of 64 rows
+
     def test_matmul_packed(self):
         """Weights of all kinds; results are exact, but for one rounding to f16."""
         for name, settings in list(PACKED.items())[:: 3 if os.environ.get("QUICK") else 1]:
             ops = both("matmul_packed", **{"IN": "f32"} | settings)
             kind, out = (F16 if settings.get(t) == "f16" else F32 for t in ("IN", "OUT"))
-            wide = settings.get("codes", "u4") in ("u1", "u3", "u5")  # no line is for BN=32, which cuts blocks of 64 rows
+            wide = settings.get("codes") in self.WIDE
             for line, p, q, pb, qb, m, n, k in self.PRODUCTS:
                 if line in (1, 4) and name not in ("u4 with two offsets", "e2m1", "u3"):  # the large ones
                     continue
@@ -412,23 +414,29 @@ class Strided(unittest.TestCase):
                     self.grouped(ops, line, w.values[0], pad, w.tensors, p, q)
 
     @staticmethod
-    def second(settings):
-        """Settings of two weights of the same kind."""
-        both = ("scale", "scale2", "offset", "offset2", "table", "factor")
-        return settings | {"codes_z": settings.get("codes", "u4")} | {f"{n}_z": settings[n] for n in both if n in settings}
+    def second(settings, other=None):
+        """Settings of two weights: the second is like the first, if there is no other."""
+        other = other or settings
+        own = {f"{n}_z": other[n] for n in ("scale", "scale2", "offset", "offset2", "table", "numbers", "factor") if n in other}
+        numbers = {"BIAS_Z": other.get("BIAS", 0), "G_Z": other.get("G", 32), "G2_Z": other.get("G2", 256)}
+        return settings | {"codes_z": other.get("codes", "u4")} | own | ({} if other is settings else numbers)
+
+    TWO = ("u4 with two offsets",) * 2, ("a table",) * 2, ("u4 with a bias",) * 2, ("u4 with two offsets", "u6 with two scales"), \
+        ("a table of 2", "u4 with a bias"), ("u3", "a table"), ("u6 with two scales", "u5 with an offset")  # fmt: skip
 
     def test_matmul_packed_of_two_weights(self):
-        """A gated unit, and what is multiplied by the gate."""
-        for name in "u4 with two offsets", "a table", "u4 with a bias":
-            ops = both("matmul_packed", IN="f32", also="f32", epilogue="silu(x) * z", **self.second(PACKED[name]))
+        """A gated unit, and what is multiplied by the gate; the two may be of different formats."""
+        for first, other in self.TWO:
+            ops = both("matmul_packed", IN="f32", also="f32", epilogue="silu(x) * z", **self.second(PACKED[first], PACKED[other]))
             for line, p, q, pb, qb, m, n, k in self.PRODUCTS:
                 if line in (1, 4):
                     continue
-                a, w = integers(p, q, m, k, low=-2, high=2), Weight((pb, qb, n, k), PACKED[name])
-                w2, pad = Weight((pb, qb, n, k), PACKED[name], 2, True), 4 if line < 5 else 1
+                line -= line > 0 and any(PACKED[x].get("codes") in self.WIDE for x in (first, other))
+                a, w = integers(p, q, m, k, low=-2, high=2), Weight((pb, qb, n, k), PACKED[first])
+                w2, pad = Weight((pb, qb, n, k), PACKED[other], 2, True), 4 if line < 5 else 1
                 x, z = self.product(a, w).astype(float), self.product(a, w2)
                 want = {"C": (x / (1 + np.exp(np.minimum(-x, 700))) * z).astype(F32), "C2": z}
-                with self.subTest(name=name, line=line):
+                with self.subTest(first=first, other=other, line=line):
                     # exp of up to 20 is off by 2^-21 + 20 * 2^-23, the sum, / and * by 2^-20; what is beyond is small
                     args = w.tensors | w2.tensors | {"A": strided(a, "0213", pad), "near": (2e-5, 1e-4)}
                     right(ops, line, want, {"C": "2103", "C2": "1023"}, pad, **args)
