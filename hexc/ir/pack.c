@@ -200,8 +200,8 @@ pack_check(Arena *a, const Pack *p, const char **why)
 	if (p->streams < 1 || n % p->streams)
 		return pack_error(why, "the block's elements are not a multiple of the streams");
 	each = n / p->streams;
-	if (p->streams > 1 && each * bits % 128)
-		return pack_error(why, "a stream is not a multiple of 16 bytes");
+	if (each * bits % 32)
+		return pack_error(why, "a stream is not a multiple of 32 bits");
 	if (p->bit_order && each % bit_order_unit((int)bits, p->bit_order))
 		return pack_error(why, "a stream is not a multiple of the element groups of its spread");
 	if (l->ndim != 2 || layout_extent(l, 0) != p->block[0] || layout_extent(l, 1) != p->block[1] ||
@@ -229,9 +229,9 @@ pack_bit(const Pack *p, int64_t row, int64_t column, int bit)
 	int64_t each = p->block[0] * p->block[1] / p->streams, at = pack_position(p, row, column);
 	int64_t stream = at / each, nth = at % each;
 	int in_group = bit_order_bit(bits, p->bit_order, (int)(nth % BIT_GROUP), bit);
-	int64_t word = nth / BIT_GROUP * bits + in_group / 32;
+	int64_t word = nth / BIT_GROUP * bits + in_group / 32, run = pack_run(p);
 
-	word = word / 4 * 4 * p->streams + stream * 4 + word % 4;
+	word = word / run * run * p->streams + stream * run + word % run;
 	return word * 32 + in_group % 32;
 }
 
@@ -239,6 +239,14 @@ int64_t
 pack_block_words(const Pack *p)
 {
 	return p->block[0] * p->block[1] * dtype_info[p->dtype].bits / 32;
+}
+
+int64_t
+pack_run(const Pack *p)
+{
+	int64_t words = pack_block_words(p) / p->streams;
+
+	return words % 4 == 0 ? 4 : words % 2 == 0 ? 2 : 1;
 }
 
 int64_t

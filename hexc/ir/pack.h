@@ -4,8 +4,8 @@
  * partial blocks are padded with code 0. Blocks are in row-major order, and the matrices of the leading dims
  * are contiguous. `layout` gives an element its position within the block. Positions are distributed in order
  * to `streams` streams of equal length, one per lane that reads the block. A stream is a sequence of 32-bit
- * words with its elements in the order of bit_order.h. The streams of a block are interleaved by 16 bytes, so
- * that lanes with 16-byte accesses read contiguous memory.
+ * words with its elements in the order of bit_order.h. The streams of a block are interleaved by runs of
+ * words (pack_run), so that lanes with accesses of this size read contiguous memory.
  *
  * A pack is a value: its text is stored with the weights, and loaders compare it. */
 #ifndef HEXC_PACK_H
@@ -19,7 +19,7 @@ struct Pack {
 	DType dtype;         /* 1 to 8 bits */
 	int64_t block[2];    /* rows, columns of a block; 0, 0: not chosen yet */
 	int bit_order;       /* bit order of a stream's elements: bit_order.h */
-	int64_t streams;     /* if above 1, each stream is a multiple of 16 bytes */
+	int64_t streams;     /* if above 1, each stream is a multiple of a word */
 	const Layout *layout; /* [rows, columns] -> mem, a bijection to 0 .. rows * columns - 1; NULL: open */
 };
 
@@ -41,6 +41,8 @@ int64_t pack_position(const Pack *p, int64_t row, int64_t column);
 /* Returns the offset of bit `bit` of the element, in bits from the start of the block. */
 int64_t pack_bit(const Pack *p, int64_t row, int64_t column, int bit);
 int64_t pack_block_words(const Pack *p); /* 32-bit words per block */
+/* Contiguous words of a stream: 4 if its words are a multiple of 4, else 2 or 1. */
+int64_t pack_run(const Pack *p);
 /* 32-bit words of a complete tensor of rank >= 2; -1: exceeds the address range. */
 int64_t pack_words(const Pack *p, int rank, const int64_t *dim);
 #endif

@@ -1,37 +1,28 @@
 /* lower_packed_block.c - chooses the block shape of a packed tensor for pass lower_packed, from its slices
  * and dots.
  *
- * A warp reads a block with 16-byte accesses. A lane's part is a multiple of 16 bytes and of complete
- * elements: 16 bytes for 1, 2, 4 and 8 bits, an odd multiple for other widths. In the fragments of all
- * instructions a lane holds 8 of 16 x 16 elements (two rows, two pairs or quads along k, ..). So blocks of 16
- * or more rows suit either operand: packs do not depend on the operand. */
+ * A warp reads a block; a lane's part is complete elements in complete words: 16 bytes of 4 or 8 bits, 32
+ * elements of other widths. A block has 16 rows, as the fragments of all instructions have for a warp, or more
+ * if slices along k are short. In these fragments a lane holds 8 of 16 x 16 elements (two rows, two pairs or
+ * quads along k, ..), so blocks suit either operand: packs do not depend on the operand. */
 #include "hexc/pass/lower_packed.h"
 
-enum { ROWS = 16, K_MOST = 64, DEPTH = 24 };
+enum { ROWS = 16, DEPTH = 24 };
 
 static bool
 takes(const Slices *s, int64_t n, int64_t k, int64_t block[2])
 {
 	block[s->k] = k;
 	block[1 - s->k] = n / k;
-	return k >= s->k_least && n / k >= ROWS && s->step[0] % block[0] == 0 && s->step[1] % block[1] == 0;
+	return k >= s->k_least && s->step[0] % block[0] == 0 && s->step[1] % block[1] == 0;
 }
 
 bool
 packed_block(int bits, const Slices *s, int64_t block[2])
 {
-	int64_t lane = 128, n, most;
+	int64_t n = (bits == 8 ? 16 : 32) * WARP_SIZE, most = n / ROWS;
 
-	while (lane * bits % 256 == 0) /* ends at 16 bytes, or an odd multiple */
-		lane /= 2;
-	n = lane * WARP_SIZE;
-	most = n / ROWS < K_MOST ? n / ROWS : K_MOST;
-	/* as many elements along k as every loop consumes per iteration: packs also serve loops with longer
-	 * steps */
 	for (int64_t k = most; k >= 1; k /= 2)
-		if (takes(s, n, k, block))
-			return true;
-	for (int64_t k = most * 2; k <= n / ROWS; k *= 2)
 		if (takes(s, n, k, block))
 			return true;
 	block[s->k] = most > s->k_least ? most : s->k_least;

@@ -31,7 +31,7 @@ block_is_shared_well(const Layout *l, const int at[2], const Pack *p, int64_t *e
 		else if (g.it->axis != AX_lane)
 			return false;
 	}
-	return *each * dtype_info[p->dtype].bits % ACCESS_BITS == 0;
+	return *each * dtype_info[p->dtype].bits % 32 == 0;
 }
 
 /* Numbers the registers of a block below `each`, those along the dim of the first register first. */
@@ -123,7 +123,7 @@ pack_words_layout(Layout *out, Layout *l, const Pack *p)
 {
 	const int at[2] = { l->ndim - 2, l->ndim - 1 };
 	int64_t each = p->block[0] * p->block[1] / p->streams, words = each * dtype_info[p->dtype].bits / 32;
-	int64_t quad = words % 4 ? words : 4;
+	int64_t run = pack_run(p);
 	bool in[ITER_MAX];
 	int lane[ITER_MAX], n = layout_by_stride(l, AX_lane, lane);
 
@@ -135,14 +135,14 @@ pack_words_layout(Layout *out, Layout *l, const Pack *p)
 		if (!in[g.at] && !layout_push(out, g.dim, g.it->extent, stride, (Axis)g.it->axis))
 			return false;
 	}
-	layout_push(out, l->ndim, quad, 1, AX_reg);
+	layout_push(out, l->ndim, run, 1, AX_reg);
 	for (int i = 0; i < n; i++) {
 		const Iter *it = &l->it[lane[i]];
 
 		if (in[lane[i]] && !layout_push(out, l->ndim, it->extent, it->stride, AX_lane))
 			return false;
 	}
-	return layout_push(out, l->ndim, words / quad, quad, AX_reg) && layout_push_reps(out, l);
+	return layout_push(out, l->ndim, words / run, run, AX_reg) && layout_push_reps(out, l);
 }
 
 /* ---- pack to layout ------------------------------------------------------------------------------------ */
@@ -156,7 +156,7 @@ pack_default(Solve *s, Pack *p)
 	int64_t more = p->block[1] / run / lanes, down = WARP_SIZE / lanes;
 
 	if (each < 1 || p->block[1] % (run * lanes) || p->block[0] % down ||
-	    each * dtype_info[p->dtype].bits % ACCESS_BITS)
+	    each * dtype_info[p->dtype].bits % 32)
 		return false;
 	layout_init(layout, 2);
 	layout_push(layout, 1, run, 1, AX_mem);

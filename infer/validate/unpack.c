@@ -61,11 +61,17 @@ bit_in_stream(int bits, int bit_order, int64_t e, int bit)
 	return group + rest / left * 32 + lane * bit_order + whole * bits + rest % left;
 }
 
-/* Returns the word of the block that is word w of a stream. */
+/* Returns the word of the block that is word w of a stream. Streams take turns by the widest vectors of
+ * words that all streams consist of. */
 static int64_t
 word_in_block(const Pack *p, int64_t stream, int64_t w)
 {
-	return p->streams == 1 ? w : w % 4 + 4 * (stream + p->streams * (w / 4));
+	int64_t bits = p->block[0] * p->block[1] / p->streams * dtype_info[p->dtype].bits, vector = 128;
+
+	while (bits % vector)
+		vector /= 2;
+	vector /= 32;
+	return w % vector + vector * (stream + p->streams * (w / vector));
 }
 
 static bool

@@ -6,6 +6,7 @@
 /* Where the bits of a position are, in bits from the start of its block. */
 typedef struct Positions {
 	int64_t each, streams; /* elements per stream */
+	int64_t run;           /* contiguous words of a stream */
 	int bits;
 	int in_group[BIT_GROUP][8];
 } Positions;
@@ -15,6 +16,7 @@ positions(Positions *p, const Pack *pack)
 {
 	p->bits = dtype_info[pack->dtype].bits;
 	p->streams = pack->streams;
+	p->run = pack_run(pack);
 	p->each = pack->block[0] * pack->block[1] / pack->streams;
 	for (int e = 0; e < BIT_GROUP; e++)
 		for (int b = 0; b < p->bits; b++)
@@ -30,7 +32,8 @@ bits_at(const Positions *p, int64_t position, int64_t out[8])
 	for (int b = 0; b < p->bits; b++) {
 		int64_t word = nth / BIT_GROUP * p->bits + in_group[b] / 32;
 
-		out[b] = (word / 4 * 4 * p->streams + stream * 4 + word % 4) * 32 + in_group[b] % 32;
+		word = word / p->run * p->run * p->streams + stream * p->run + word % p->run;
+		out[b] = word * 32 + in_group[b] % 32;
 	}
 }
 

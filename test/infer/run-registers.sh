@@ -19,8 +19,8 @@ if command -v ptxas >/dev/null; then
 	ptxas -arch=sm_80 -v "$dir/p" -o "$dir/c" >"$dir/v" 2>&1 || fail "ptxas: $(tail -3 "$dir/v")"
 	grep -q ' 0 bytes spill stores' "$dir/v" || fail "6-bit weights: $(grep spill "$dir/v")"
 fi
-# 8 of 12 warps are consumers: their lanes have 232 registers if producer lanes keep 40. An accumulator of 128 and
-# two sets of a computed operand's registers need more, so producers keep 24; elsewhere 40.
+# 8 of 12 warps are consumers: their lanes have 232 registers if producer lanes keep 40. The accumulator, the logits
+# and the operand of attention's largest tiles need more, so producers keep 24; elsewhere 40.
 shared() { # REGISTERS PROGRAM OPTIONS: the operands of setmaxnreg
 	want=$1
 	shift
@@ -33,9 +33,11 @@ shared() { # REGISTERS PROGRAM OPTIONS: the operands of setmaxnreg
 		fail "$*: $(cat "$dir/v")"
 }
 for weight in u1 i5 i7; do
-	shared '24 240' examples/gemm_wNa16.hexc -D BM=128 -D BN=256 -D WARPS=8 -D WEIGHT=$weight
+	shared '40 232' examples/gemm_wNa16.hexc -D BM=128 -D BN=256 -D WARPS=8 -D WEIGHT=$weight
 done
 shared '40 232' examples/gemm_f16.hexc
+shared '24 240' examples/attention.hexc -D D=256 -D BM=128 -D BN=64 -D WARPS=8
+shared '24 240' examples/attention.hexc -D D=128 -D BM=128 -D BN=128 -D WARPS=8
 for prog in softmax gemm_epilogue attention; do
 	got=$(limit "examples/$prog.hexc")
 	[ -z "$got" ] || fail "$prog: at most $got registers, where fewer are another block"

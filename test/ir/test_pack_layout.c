@@ -50,7 +50,7 @@ static const struct {
 	{ "hexc-pack 1 u4 block 16x64 spread 32 streams 1 place (16,64):(64,1)", "spread" },
 	{ "hexc-pack 1 u4 block 16x64 spread 0 streams 0 place (16,64):(64,1)", "multiple of the streams" },
 	{ "hexc-pack 1 u4 block 16x64 spread 0 streams 3 place (16,64):(64,1)", "multiple of the streams" },
-	{ "hexc-pack 1 u4 block 16x64 spread 0 streams 64 place (16,64):(64,1)", "16 bytes" },
+	{ "hexc-pack 1 u4 block 16x64 spread 0 streams 256 place (16,64):(64,1)", "32 bits" },
 	{ "hexc-pack 1 u4 block 1x3 spread 0 streams 1 place (1,3):(0,1)", "32 bits" },
 	{ "hexc-pack 1 u4 block 16x64 spread 0 streams 1 place (16,64):(64,2)", "position" },
 	{ "hexc-pack 1 u4 block 16x64 spread 0 streams 1 place (16,64):(63,1)", "position" },
