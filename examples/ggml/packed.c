@@ -13,8 +13,8 @@ enum { ROWS_LEAST = 16, ALIGNED = 256, E8M0_ONE = 127, E8M0_NAN = 255, E8M0_TOP 
 enum { BAND_ROWS = 64, BAND_BYTES = 2 << 20 };
 
 /* The pack that kernels of matmul_packed choose for codes of a type (hexc_module_pack), which are numbers or
- * number those of a table. Codes of one bit are in natural order on all devices: the largest products on sm_80
- * would be faster in another, all others slower. */
+ * number those of a table. Codes of one bit are in natural order on all devices: the largest products on
+ * sm_80 would be faster in another, all others slower. */
 static const char *
 pack_of(const char *type, bool table)
 {

@@ -2,9 +2,9 @@
  * and dots.
  *
  * A warp reads a block; a lane's part is complete elements in complete words: 16 bytes of 4 or 8 bits, 32
- * elements of other widths. A block has 16 rows, as the fragments of all instructions have for a warp, or more
- * if slices along k are short. In these fragments a lane holds 8 of 16 x 16 elements (two rows, two pairs or
- * quads along k, ..), so blocks suit either operand: packs do not depend on the operand. */
+ * elements of other widths. A block has 16 rows, as the fragments of all instructions have for a warp, or
+ * more if slices along k are short. In these fragments a lane holds 8 of 16 x 16 elements (two rows, two
+ * pairs or quads along k, ..), so blocks suit either operand: packs do not depend on the operand. */
 #include "hexc/pass/lower_packed.h"
 
 enum { ROWS = 16, DEPTH = 24 };
