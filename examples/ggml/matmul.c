@@ -69,7 +69,7 @@ set_multiples(Work *w, Launch *l, int64_t n, int64_t k)
 {
 	int mult = 8;
 
-	set(w, l, "KMULT", "%d", power_in(k, 256));
+	set(w, l, "KMULT", "%d", power_in(k, 512));
 	set(w, l, "NMULT", "%d", power_in(n, 32));
 	for (int i = 0; i < l->args; i++)
 		if (is_stride(&l->arg[i]))
