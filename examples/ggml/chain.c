@@ -147,6 +147,13 @@ is_vector(const Chain *c, const View *v)
 	return !v->stride[0] && !v->stride[1] && !v->stride[2] && v->data != c->result;
 }
 
+/* Is it read by the name of the result? */
+static bool
+is_result(const Chain *c, const View *v)
+{
+	return c->result_name && v->data == c->result;
+}
+
 /* Declares operand i and returns its element in the expression. */
 static const char *
 declare_operand(Work *w, Launch *l, const Chain *c, int i)
@@ -154,6 +161,8 @@ declare_operand(Work *w, Launch *l, const Chain *c, int i)
 	const View *v = &c->operand[i];
 	const char *name = text(w, "t%d", i), *last = v->stride[3] == 1 ? "1" : text(w, "t%dn", i);
 
+	if (is_result(c, v))
+		return text(w, "f32(%s[p, q, m, n])", c->result_name);
 	if (c->wrapped[i]) {
 		declare(w, l, "%s: %s[P%d, Q%d, M%d, N%d] strides [t%dp, t%dq, t%dm, %s]", name,
 		        type_name(v->type), i, i, i, i, i, i, i, last);
@@ -176,11 +185,16 @@ void
 chain_write(Work *w, Launch *l, const Chain *c)
 {
 	Word words[OPERANDS_MOST];
+	bool in_place = false;
 
 	if (strcmp(c->value, "x") == 0)
 		return;
-	for (int i = 0; i < c->operands; i++)
+	for (int i = 0; i < c->operands; i++) {
 		words[i] = (Word){ text(w, "t%d", i), declare_operand(w, l, c, i) };
+		in_place = in_place || is_result(c, &c->operand[i]);
+	}
+	if (in_place)
+		set(w, l, "in_place", "1");
 	for (int i = 0; i < c->numbers; i++) {
 		declare(w, l, "c%d: f32", i);
 		arg_float(w, l, text(w, "c%d", i), (double)c->number[i]);

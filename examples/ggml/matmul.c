@@ -256,7 +256,7 @@ decode_weight(Work *w, Weight *b, int64_t k)
 
 /* Codes are decoded on their way to tensor cores, or before. The launch computes the tail, too. */
 static Launch *
-multiply(Work *w, const View *a, Weight *b, const View *c, const Chain *chain)
+multiply(Work *w, const View *a, Weight *b, const View *c, Chain *chain)
 {
 	Weight second;
 	bool two;
@@ -287,6 +287,7 @@ multiply(Work *w, const View *a, Weight *b, const View *c, const Chain *chain)
 		w->failed = true;
 	if (chain->rows)
 		set_rows_of(w, l, chain, c);
+	chain->result_name = "C";
 	chain_write(w, l, chain);
 	set_multiples(w, l, b->view.size[2], a->size[3]);
 	return l;

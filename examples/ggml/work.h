@@ -188,6 +188,9 @@ typedef struct Chain {
 	const char *hole;       /* the setting of a launch that it becomes */
 	enum ggml_type type;    /* of the tensor that would hold the value */
 	const void *result;     /* its memory */
+	/* the operator's name of it, if an operand in its place is to be read by this name, so that the
+	 * kernel knows that it overwrites what it reads (the setting `in_place`); or NULL */
+	const char *result_name;
 	View operand[OPERANDS_MOST]; /* of the result's sizes, with strides of 0; others are wrapped */
 	bool wrapped[OPERANDS_MOST];
 	int operands;

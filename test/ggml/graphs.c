@@ -180,6 +180,33 @@ narrow_in_place(Context *c, Tensor *a, Tensor *b)
 	return ggml_rope_inplace(c, x, at, 6, GGML_ROPE_TYPE_NORMAL);
 }
 
+/* The first of the values that are added is in the place of the result. */
+static Tensor *
+product_in_place(Context *c, Tensor *a, Tensor *b)
+{
+	Tensor *first = ggml_sqr(c, ggml_cont(c, ggml_view_2d(c, a, M, M, a->nb[1], 0)));
+	Tensor *sum = ggml_add(c, first, ggml_mul_mat(c, a, b));
+
+	return ggml_add(c, sum, ggml_view_2d(c, b, M, M, b->nb[1], 0));
+}
+
+static Tensor *
+norm_in_place(Context *c, Tensor *a, Tensor *b)
+{
+	Tensor *first = ggml_sqr(c, ggml_cont(c, ggml_view_2d(c, a, 12, M, a->nb[1], 0)));
+	Tensor *norm = ggml_rms_norm(c, ggml_view_2d(c, b, 12, M, b->nb[1], 0), 1e-5f);
+
+	return ggml_add(c, first, ggml_mul(c, norm, ggml_view_1d(c, b, 12, 0)));
+}
+
+static Tensor *
+sums_in_place(Context *c, Tensor *a, Tensor *b)
+{
+	Tensor *first = ggml_sqr(c, ggml_cont(c, ggml_view_2d(c, a, 1, M, a->nb[1], 0)));
+
+	return ggml_add(c, first, ggml_scale(c, ggml_sum_rows(c, b), 2));
+}
+
 /* The rows of a cache are read, and go to other rows of it. */
 static Tensor *
 moved_rows(Context *c, Tensor *a, Tensor *b)
@@ -268,6 +295,8 @@ static const struct {
 	{ "Mamba 1", mamba_1 }, { "Mamba 2", mamba_2 }, { "Mamba 1, heads", mamba_1_heads },
 	{ "short in place", short_in_place }, { "sum in place", sum_in_place },
 	{ "narrow in place", narrow_in_place }, { "moved rows", moved_rows },
+	{ "product in place", product_in_place, true }, { "norm in place", norm_in_place, true },
+	{ "sums in place", sums_in_place, true },
 	{ "two turned", two_turned }, { "two turned, rows", two_turned_rows },
 	{ "two turned, values", turned_and_values, true },
 	{ "many rows of blocks", many_rows_of_blocks },

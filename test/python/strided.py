@@ -237,6 +237,21 @@ class Strided(unittest.TestCase):
             want = np.maximum(a @ met.swapaxes(2, 3) + bias, -20)
             right(ops, line, want, "2103", pad, A=strided(a, "0213", pad), B=strided(b, "2013", pad), bias=bias)
 
+    def test_matmul_in_place(self):
+        """What is in C is added: of a kernel whose warps sum parts of K each thread reads what others write."""
+        for name, settings in (("matmul", {}), ("matmul_packed", PACKED["u4 with two offsets"])):
+            ops = both(name, IN="f32", in_place=1, epilogue="x + C[p, q, m, n] * 0.5", **settings)
+            for line, p, q, pb, qb, m, n, k in self.PRODUCTS:
+                line -= line > 0 and name == "matmul"
+                if line not in (0, 2, 3, 5):
+                    continue
+                a, before = integers(p, q, m, k, low=-2, high=2), integers(p, q, m, n, seed=5)
+                w, pad = Weight((pb, qb, n, k), settings or {"codes": "i4"}), 8 if line < 4 else 1
+                args = w.tensors if settings else {"B": strided(w.values.astype(F16), "2013", pad)}
+                with self.subTest(name=name, line=line):
+                    want = self.product(a, w) + before * F32(0.5)
+                    right(ops, line, want, "2103", pad, before=before, A=strided(a, "0213", pad), **args)
+
     def test_matmul_of_rounded_rows(self):
         ops = both("matmul", rounded=1, IN="f32", tensors="bias: f32[N]", epilogue="max(x + bias[n], -20)")
         for line, p, q, m, n, k, pad in ((0, 4, 6, 7, 70, 100, 4), (1, 4, 6, 16, 65, 67, 0), (2, 4, 6, 33, 40, 72, 8), (2, 4, 6, 20, 129, 75, 1),
