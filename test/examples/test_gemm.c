@@ -317,9 +317,12 @@ narrow_product(const Size *s, const char *arch, uint32_t *ncand, uint32_t cand, 
 		}
 	if (packed)
 		case_def(&c, "KMULT", s->k % BK ? 8 : BK);
-	if (packed && s->k > BK && (s->x % 2 == 0 || strcmp(arch, "sm_75")))
-		c.by16 = (uint64_t)((s->m + BM - 1) / BM) * (uint64_t)((s->n + BN - 1) / BN) *
-		         (uint64_t)((s->k + BK - 1) / BK) * BN * BK * w->type->bits / 8;
+	if (packed && s->k > BK && (s->x % 2 == 0 || strcmp(arch, "sm_75"))) {
+		/* a lane has 32 elements of a block, as many words as an element has bits; 16 of 8 bits */
+		c.words = w->type->bits % 4 == 0 ? 4 : w->type->bits % 2 == 0 ? 2 : 1;
+		c.packed = (uint64_t)((s->m + BM - 1) / BM) * (uint64_t)((s->n + BN - 1) / BN) *
+		           (uint64_t)((s->k + BK - 1) / BK) * BN * BK * w->type->bits / 8;
+	}
 	*ncand = case_run(&c, file, NULL, arch, cand);
 	case_end(&c);
 }

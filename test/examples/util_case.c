@@ -349,27 +349,29 @@ compare(Case *c, const hexc_module *m, const char *what)
 	}
 }
 
-/* In loops packed tensors are read from shared memory by 16 bytes of each lane, by one warp or by some that
- * share the work, and nothing narrower is stored there. */
+/* In loops packed tensors are read from shared memory by so many words of each lane, by one warp or by some
+ * that share the work, and nothing narrower than 16 bytes is stored there. */
 static void
-by_16_bytes(const Case *c, const sim_result *r, const char *ptx, const char *what)
+by_words(const Case *c, const sim_result *r, const char *ptx, const char *what)
 {
+	static const char *const loads[] = { "", "ld.shared.b32", "ld.shared.v2.b32", "", "ld.shared.v4" };
+	const char *load = loads[c->words];
 	bool *loop = loop_lines(ptx, 1);
 	uint64_t sum = 0;
 	sim_line l;
 
 	for (size_t i = 0; sim_line_at(r, i, &l); i++) {
-		if (!strncmp(l.opcode, "ld.shared.v4", 12) && loop[l.line])
-			sum += l.n.warps * 512;
+		if (!strncmp(l.opcode, load, strlen(load)) && loop[l.line])
+			sum += l.n.warps * 128 * (uint64_t)c->words;
 		if (!strncmp(l.opcode, "st.shared", 9) && loop[l.line])
 			ck_assert_msg(strstr(l.opcode, ".v4"), "%s: %s in a loop", what, l.opcode);
 	}
 	free(loop);
 	for (uint64_t copies = 1; copies <= 8; copies *= 2)
-		if (sum == copies * c->by16)
+		if (sum == copies * c->packed)
 			return;
-	ck_abort_msg("%s: %llu bytes by ld.shared.v4, the tiles of weights have %llu", what,
-	             (unsigned long long)sum, (unsigned long long)c->by16);
+	ck_abort_msg("%s: %llu bytes by %s, the tiles of weights have %llu", what, (unsigned long long)sum,
+	             load, (unsigned long long)c->packed);
 }
 
 /* So many clusters of a persistent kernel; 0: as many as the grid has. */
@@ -495,8 +497,8 @@ case_run(Case *c, const char *file, const char *kernel, const char *arch, uint32
 	ck_assert_msg(!conflicts || c->scattered || planting.on,
 	              "%s: %llu bank conflicts in loops, as in line %u of the PTX", what,
 	              (unsigned long long)conflicts, line);
-	if (c->by16 && !candidate)
-		by_16_bytes(c, r, hexc_ptx(m, NULL), what);
+	if (c->packed && !candidate)
+		by_words(c, r, hexc_ptx(m, NULL), what);
 	compare(c, m, what);
 	for (l.seed = 1; l.seed <= c->schedules; l.seed++)
 		run_otherwise(c, m, sm, &l, what);

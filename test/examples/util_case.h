@@ -37,7 +37,8 @@ typedef struct Case {
 	int ndef;
 	uint64_t seed;
 	/* bytes of packed tiles that warps read from shared memory, each once; 0: nobody asks */
-	uint64_t by16;
+	uint64_t packed;
+	int words; /* of each access: 1, 2 or 4 */
 	bool scattered; /* shared memory is updated anywhere: bank conflicts are nobody's fault */
 	uint32_t cluster[3]; /* as hexc_opts has it */
 	const char *schedule; /* .. */

@@ -199,14 +199,6 @@ norm_in_place(Context *c, Tensor *a, Tensor *b)
 	return ggml_add(c, first, ggml_mul(c, norm, ggml_view_1d(c, b, 12, 0)));
 }
 
-static Tensor *
-sums_in_place(Context *c, Tensor *a, Tensor *b)
-{
-	Tensor *first = ggml_sqr(c, ggml_cont(c, ggml_view_2d(c, a, 1, M, a->nb[1], 0)));
-
-	return ggml_add(c, first, ggml_scale(c, ggml_sum_rows(c, b), 2));
-}
-
 /* The rows of a cache are read, and go to other rows of it. */
 static Tensor *
 moved_rows(Context *c, Tensor *a, Tensor *b)
@@ -296,7 +288,6 @@ static const struct {
 	{ "short in place", short_in_place }, { "sum in place", sum_in_place },
 	{ "narrow in place", narrow_in_place }, { "moved rows", moved_rows },
 	{ "product in place", product_in_place, true }, { "norm in place", norm_in_place, true },
-	{ "sums in place", sums_in_place, true },
 	{ "two turned", two_turned }, { "two turned, rows", two_turned_rows },
 	{ "two turned, values", turned_and_values, true },
 	{ "many rows of blocks", many_rows_of_blocks },
