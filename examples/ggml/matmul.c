@@ -63,7 +63,7 @@ is_stride(const Arg *a)
 	       strchr("pqmn", a->name[1]);
 }
 
-/* Says what K, N and all strides are multiples of. */
+/* Says what K, N and all strides are multiples of, up to the steps of the loops along K. */
 static void
 set_multiples(Work *w, Launch *l, int64_t n, int64_t k)
 {
@@ -256,7 +256,7 @@ decode_weight(Work *w, Weight *b, int64_t k)
 
 /* Codes are decoded on their way to tensor cores, or before. The launch computes the tail, too. */
 static Launch *
-multiply(Work *w, const View *a, Weight *b, const View *c, Chain *chain)
+multiply(Work *w, const View *a, Weight *b, const View *c, const Chain *chain)
 {
 	Weight second;
 	bool two;
@@ -287,7 +287,6 @@ multiply(Work *w, const View *a, Weight *b, const View *c, Chain *chain)
 		w->failed = true;
 	if (chain->rows)
 		set_rows_of(w, l, chain, c);
-	chain->result_name = "C";
 	chain_write(w, l, chain);
 	set_multiples(w, l, b->view.size[2], a->size[3]);
 	return l;
@@ -301,6 +300,7 @@ matmul(Work *w, const struct ggml_tensor *op)
 	Chain chain;
 
 	chain_start(&chain);
+	chain.result_name = "C";
 	if (!view_of(&a, op->src[1]) || !view_of(&c, op) ||
 	    !chain_tail(w, &chain, &c, TAKES_SECOND | TAKES_ROWS | TAKES_ALSO))
 		return false;
@@ -347,6 +347,7 @@ matmul_id(Work *w, const struct ggml_tensor *op)
 	Launch *l;
 
 	chain_start(&chain);
+	chain.result_name = "C";
 	if (!view_of(&a, op->src[1]) || !view_of(&c, op) || !view_of(&ids, op->src[2]) ||
 	    ids.type != GGML_TYPE_I32 || a.size[0] != 1)
 		return false;

@@ -4,9 +4,8 @@
  * A layout of the element tile is split at the blocks of the pack.  Within a block, its modes are
  * registers and lanes: lanes are the pack's streams, registers the elements of a stream; this determines
  * the layout of every element in the block.  Whole blocks are distributed over the remaining registers,
- * lanes and warps.  The layout of the 32-bit words follows: a lane owns the words of its streams, four
- * contiguous words at a time. */
-#include "infer/core/cost_constants.h"
+ * lanes and warps.  The layout of the 32-bit words follows: a lane owns the words of its streams, one run of
+ * contiguous words after another (pack_run). */
 #include "infer/memory/pack_layout.h"
 
 /* Is the mode inside a block, whose dims are at[0] and at[1] of the layout? */
