@@ -10,6 +10,7 @@ scripts/mutate --texts >"$dir/out" || fail "test/mutants.tsv does not fit the co
 tree=$dir/tree
 mkdir -p "$tree/scripts" "$tree/room" "$tree/test/room"
 cp scripts/mutate "$tree/scripts/"
+cp -r scripts/python "$tree/scripts/"
 cat >"$tree/room/sum.c" <<'END'
 int sum(int n) { int s = 0; for (int i = 1; i <= n; i++) s += i; return s; }
 int zero(void) { return 0; }
@@ -50,4 +51,22 @@ told '^survived  *1 ' '^does not build  *2 ' '^1 does not build, 1 killed, 1 sur
 try 1 'room/sum.c\ti <= n\ti < n\t-\tsaid to change nothing'
 try 2 'room/sum.c\treturn\tbreak\t-\t-' 'room/sum.c\ti <= n\ti < n\ttest/room/test_other\t-'
 told ":1: room/sum.c has 'return' 2 times" ":2: no test 'test/room/test_other'"
+
+# --auto: all mutants of a file in one program. Those of seven, which no test calls, are not reached.
+command -v clang >/dev/null || exit $bad
+cat >"$tree/room/sum.c" <<'END'
+#define TWICE(x) ((x) + (x))
+static int some(int n) { return n > 2 && n < 9; }
+int sum(int n) { int s = 0; for (int i = 1; i <= n; i++) s += TWICE(i); if (some(n)) s++; return s; }
+int seven(void) { return 7; }
+END
+sed -i 's/!= 6/!= 13 || sum(2) != 6 || sum(9) != 90/' "$tree/test/room/test_sum.c"
+(cd "$tree" && MAKEFLAGS='' B=B scripts/mutate --auto room) >"$dir/out" 2>&1 && fail "zero() is not tested: $(cat "$dir/out")"
+told '^not reached .*: seven: 7  ->  7 + 1$' '^not reached .*: seven: {  ->  return 0$' \
+	'^survived .*: some: 9  ->  9 - 1$' '^room: 18 killed, 3 not reached, 2 survived: 78.3 %'
+# with the missing tests, and the reason of the one that changes nothing, all are noticed
+sed -i 's/int sum(int n);/& int seven(void);/; s/sum(2) != 6/sum(8) != 73 || seven() != 7 || &/' "$tree/test/room/test_sum.c"
+printf 'room/sum.c\tsum\t1\t1 - 1\t0\tadds 0\n' >"$tree/test/mutants-equivalent.tsv"
+(cd "$tree" && MAKEFLAGS='' B=B scripts/mutate --auto --again room) >"$dir/out" 2>&1 || fail "$(cat "$dir/out")"
+told '^room: 1 equivalent, 22 killed: 100.0 %'
 exit $bad

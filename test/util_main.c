@@ -1,4 +1,5 @@
-/* util_main.c - the main of every test program: runs the tests registered by the macros of check.h. */
+/* util_main.c - the main of every test program: runs the tests registered by the macros of check.h.
+ * Environment: ONLY=NAME runs only the test of that name; ONLY=? prints the names of all. */
 #include "test/check.h"
 #include "taskmap/support/support.h"
 #include <stdio.h>
@@ -30,8 +31,23 @@ by_line(const void *a, const void *b)
 	return file ? file : s->line - t->line;
 }
 
+/* How many tests of that name there are; all names are printed for "?". */
 static int
-run(const TestProgram *p, const char *name)
+tests_named(const char *only, const TestEntry *const *entry, size_t n)
+{
+	int found = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(only, "?") == 0)
+			puts(entry[i]->test.name);
+		else if (strcmp(only, entry[i]->test.name) == 0)
+			found++;
+	}
+	return found;
+}
+
+static int
+run(const TestProgram *p, const char *name, const char *only)
 {
 	size_t n = (size_t)(__stop_tests - __start_tests);
 	const TestEntry **entry = malloc(n * sizeof *entry);
@@ -44,11 +60,16 @@ run(const TestProgram *p, const char *name)
 		return EXIT_FAILURE;
 	memcpy(entry, __start_tests, n * sizeof *entry);
 	qsort(entry, n, sizeof *entry, by_line);
+	if (only && !tests_named(only, entry, n)) {
+		free(entry);
+		return strcmp(only, "?") == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	}
 	tcase_add_checked_fixture(tests, p->setup, p->teardown);
 	if (p->timeout > 0)
 		tcase_set_timeout(tests, p->timeout);
 	for (size_t i = 0; i < n; i++)
-		tcase_add_loop_test(tests, &entry[i]->test, entry[i]->first(), entry[i]->end());
+		if (!only || strcmp(only, entry[i]->test.name) == 0)
+			tcase_add_loop_test(tests, &entry[i]->test, entry[i]->first(), entry[i]->end());
 	free(entry);
 	suite_add_tcase(suite, tests);
 	if (p->one_process)
@@ -68,12 +89,14 @@ main(int argc, char **argv)
 {
 	static const TestProgram plain = { 0 };
 	const TestProgram *p = &test_program ? &test_program : &plain;
+	const char *only = getenv("ONLY");
 	int code = p->start ? p->start(argc, argv) : RUN_TESTS;
 
 	if (code != RUN_TESTS)
 		return code;
 	/* Check's own limit of 4 seconds is for small tests on fast machines. */
 	setenv("CK_DEFAULT_TIMEOUT", "0", 0);
-	code = run(p, argv[0]);
-	return code == EXIT_SUCCESS && p->passed ? p->passed() : code;
+	code = run(p, argv[0], only);
+	/* it may judge what all tests together have reached */
+	return code == EXIT_SUCCESS && p->passed && !only ? p->passed() : code;
 }

@@ -1,0 +1,1 @@
+"""Mutants of C sources, made from clang's syntax tree (scripts/mutate --auto)."""
