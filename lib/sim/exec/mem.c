@@ -214,7 +214,7 @@ store_bytes(Warp *w, const Ins *in, int l, const Ref *s, const MemAccess *a)
 	MemAccess c = *a;
 
 	for (u32 k = 0; k < s->bytes && k < in->mem.ebytes; k++, c.addr++)
-		mark_init(w, l, &c, 1, w->def[s->def + k] >> l & 1);
+		mark_init(w, l, &c, 1, stored_def(w, s, k) >> l & 1);
 }
 
 /* Definedness is copied with the data to shared and local memory; data stored to global memory must be

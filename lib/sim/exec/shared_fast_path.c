@@ -183,7 +183,7 @@ mark_stored(Warp *w, const Ins *in, u32 mask, const u32 *addr, u32 bytes)
 	for (u32 i = 0; i < in->mem.vec && all != mask; i++, init += in->mem.ebytes) {
 		const Ref *s = &in->s[1 + i];
 		for (u32 k = 0; k < s->bytes && k < in->mem.ebytes; k++) {
-			u32 def = w->def[s->def + k];
+			u32 def = stored_def(w, s, k);
 			FOR_LANES(l, mask & ~all)
 				init[addr[l] + k] = def >> l & 1;
 		}

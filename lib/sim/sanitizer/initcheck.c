@@ -8,9 +8,10 @@
  *
  * Instructions that move bits and bytes distinguish the bytes of a register; all others make the whole result
  * undefined if one byte is. Undefined bits of a byte are tracked separately by instructions that move bits
- * (Warp.undef, while ORG_BITS is set): a shift followed by a mask may leave a byte fully defined. An
- * instruction that merges bits of several registers (a bit-field store to an uninitialised word) defines a
- * byte if that byte of one source is defined.
+ * (Warp.undef, while ORG_BITS is set): a shift followed by a mask may leave a byte fully defined. A bit of a
+ * logical operation is defined if the defined bits of its sources determine it: 0 by `and`, 1 by `or`.
+ * Memory keeps no bits: a byte that is stored counts as defined if one of its bits is (a bit field of an
+ * uninitialised byte).
  */
 #include <string.h>
 #include "lib/sim/sanitizer/sanitizer.h"
@@ -99,6 +100,19 @@ undefined_bits(const Warp *w, const Ref *r, u32 mask, UndefMask *out)
 	}
 }
 
+u32
+stored_def(const Warp *w, const Ref *r, u32 k)
+{
+	u32 def = w->def[r->def + k];
+	int l;
+
+	if (!r->base && w->org[r->unit] & ORG_BITS)
+		FOR_LANES(l, ~def)
+			if (~bits_get(r, bits_of(w, r), l) >> 8 * k & 0xff)
+				def |= 1u << l;
+	return def;
+}
+
 /* Records which bits of the lanes of mask are undefined; in other lanes all bits are, unless already
  * recorded. */
 static void
@@ -142,9 +156,37 @@ move_bits(Warp *w, const Ins *in, u32 mask, const UndefMask *u, UndefMask *out)
 	in->alu(out, s[0], s[1], s[2], s[3], in);
 	FOR_LANES(l, mask & ~known)
 		bits_put(in->d, out, l, ~0ull);
-	if (in->id == OP_bfi)           /* a bit field of a word: see above */
-		FOR_LANES(l, mask & (def_of(w, &in->s[0]) | def_of(w, &in->s[1])))
-			bits_put(in->d, out, l, 0);
+}
+
+/* The bits of a logical operation on v that depend on the undefined bits x of its n sources. */
+static u64
+logic_bits(const Ins *in, u32 n, const u64 *v, const u64 *x)
+{
+	u64 bits = 0;
+
+	if (in->id == OP_and)
+		return (x[0] | x[1]) & (x[0] | v[0]) & (x[1] | v[1]);
+	if (in->id == OP_or)
+		return (x[0] | x[1]) & (x[0] | ~v[0]) & (x[1] | ~v[1]);
+	for (u32 i = 0; i < n; i++)
+		bits |= x[i];
+	return bits;
+}
+
+/* The bits of the result of lop3 that change with some of its undefined bits. */
+static void
+lop3_bits(const Warp *w, const Ins *in, const UndefMask *u, UndefMask *out)
+{
+	UndefMask s[3], first, other;
+
+	for (u32 change = 0; change < 8; change++) {
+		for (u32 i = 0; i < 3; i++)
+			for (u32 l = 0; l < WARP; l++)
+				s[i].a[l] = src32(w, &in->s[i])[l] ^ (change >> i & 1 ? u[i].a[l] : 0);
+		in->alu(change ? &other : &first, s[0].a, s[1].a, s[2].a, NULL, in);
+		for (u32 l = 0; l < WARP; l++)
+			out->a[l] = change ? out->a[l] | (first.a[l] ^ other.a[l]) : 0;
+	}
 }
 
 /* Computes bit by bit what is undefined of the result, in the lanes of mask. Returns false if only all of it
@@ -165,18 +207,17 @@ result_bits(Warp *w, const Ins *in, u32 mask, UndefMask *out)
 		move_bits(w, in, mask, u, out);
 		return true;
 	}
+	if (in->id == OP_lop3) {
+		lop3_bits(w, in, u, out);
+		return true;
+	}
 	FOR_LANES(l, mask) {
-		u64 x = bits_get(in->d, &u[0], l), v = lane_get(w, &in->s[0], l);
-		for (u32 i = 1; i < n; i++) {
-			u64 y = bits_get(in->d, &u[i], l), z = lane_get(w, &in->s[i], l);
-			if (in->id == OP_or || in->id == OP_lop3)
-				x &= y;
-			else if (in->id == OP_and)      /* a known zero determines the bit */
-				x = (x | y) & (x | v) & (y | z);
-			else
-				x |= y;
+		u64 x[3] = { 0 }, v[3] = { 0 };
+		for (u32 i = 0; i < n; i++) {
+			x[i] = bits_get(in->d, &u[i], l);
+			v[i] = lane_get(w, &in->s[i], l);
 		}
-		bits_put(in->d, out, l, x);
+		bits_put(in->d, out, l, logic_bits(in, n, v, x));
 	}
 	return true;
 }

@@ -95,6 +95,7 @@ void check_between_blocks(Warp *w, const MemAccess *a, const Ins *in, bool read,
 void check_fence(Warp *w, u32 scope);
 /* initcheck.c */
 u32 def_of(const Warp *w, const Ref *r);        /* lanes fully defined */
+u32 stored_def(const Warp *w, const Ref *r, u32 k);     /* lanes whose byte k is defined where it is stored */
 void def_set(Warp *w, const Ref *r, u32 mask, u32 defined, u32 origin);
 u32 origin_of(const Warp *w, const Ins *in, const Ref *r);
 void taint_alu(Warp *w, const Ins *in, u32 mask);

@@ -127,6 +127,7 @@ class Finder:
             self.file = File(path, f.read())
         self.places = Places(path, self.file.source)
         self.function, self.result = "", ""
+        self.declared = False  # in the initial value of a variable
         self.seen: set[tuple[int, int, str]] = set()
         self.equal: dict[tuple[str, str, str], int] = {}
         self.order = 0
@@ -203,8 +204,10 @@ class Finder:
             method(node, span, parent)
         if span and kind(parent) in STATEMENT_PARENTS:
             self.statement(node, span, parent)
+        outer, self.declared = self.declared, self.declared or k == "VarDecl"
         for n in parts(node):
             self.visit(n, node)
+        self.declared = outer
 
     def statement(self, node: Node, span: tuple[int, int], parent: Node) -> None:
         """An expression whose value is not used: its effect can be left out."""
@@ -261,7 +264,7 @@ class Finder:
         was = self.text(span)
         up = self.mutant(span, was + " + 1")
         # a loop over an array from -1 has no defined effect
-        down = " - " + self.mutant(span, was + " - 1") if was != "0" or kind(parent) != "VarDecl" else ""
+        down = " - " + self.mutant(span, was + " - 1") if was != "0" or not self.declared else ""
         self.around(span, "(", f" + {up}{down})")
 
     def on_FloatingLiteral(self, node: Node, span: tuple[int, int], parent: Node) -> None:
