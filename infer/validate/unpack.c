@@ -76,8 +76,7 @@ word_in_block(const Pack *p, int64_t stream, int64_t w)
 
 static bool
 element(Prove *p, const Type *t, const Type *wt, const Pack *k, int thread, int64_t reg,
-	const Ownership *words,
-        int64_t e)
+	const Ownership *words, int64_t e)
 {
 	int64_t c[DIM_MAX] = { 0 }, at[2], each = k->block[0] * k->block[1] / k->streams, position;
 	int bits = dtype_info[k->dtype].bits, rank = t->rank;
@@ -96,9 +95,10 @@ element(Prove *p, const Type *t, const Type *wt, const Pack *k, int thread, int6
 		have = mine / 32 < words->regs ? words->elem[thread * words->regs + mine / 32] : -1;
 		if (have != index_elem(wt, c) || bit % 32 != mine % 32)
 			return prove_error(p, thread, reg,
-			             "bit %d of element %s is bit %lld of word %s; expected word %s", b,
-			                   elem_text(p, t, e), (long long)(bit % 32),
-			                   elem_text(p, wt, index_elem(wt, c)), elem_text(p, wt, have));
+			             "bit %d of element %s is bit %lld of word %s; the thread has bit "
+			                   "%lld of word %s here", b, elem_text(p, t, e), (long long)(bit % 32),
+			                   elem_text(p, wt, index_elem(wt, c)), (long long)(mine % 32),
+			                   elem_text(p, wt, have));
 	}
 	return true;
 }

@@ -9,6 +9,7 @@ import concurrent.futures
 import glob
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -59,12 +60,18 @@ class Case:
     reached: bytes = b""
 
 
+def is_text_test(file: str) -> bool:
+    with open(file, encoding="utf-8", errors="replace") as f:
+        return re.search(r"// (RUN|FROM|error|ir!?)\b", f.read()) is not None
+
+
 def cases(tests: list[str], tree: str) -> list[Case]:
     found = []
     for t in tests:
         if t.endswith("/run-text.sh"):
             for f in sorted(glob.glob(os.path.dirname(t) + "/*.hexc") + glob.glob(os.path.dirname(t) + "/*.ir")):
-                found.append(Case(f, ["python3", "test/text.py", f], {}))
+                if is_text_test(f):
+                    found.append(Case(f, ["python3", "test/text.py", f], {}))
         elif t.endswith(".sh"):
             found.append(Case(t, ["./" + t], {}))
         else:
@@ -187,8 +194,19 @@ class Auto:
                 found = [c for c in pool.map(lambda c: self.reach(tree, c), cases(tests, tree)) if c]
                 found.sort(key=lambda c: c.seconds)
                 print(f"{len(found)} tests, {sum(c.seconds for c in found):.1f} s", flush=True)
+                self.print_unreached(found)
                 words = list(pool.map(lambda i: self.one(tree, found, i), self.sample))
         return self.report(words)
+
+    def print_unreached(self, found: list[Case]) -> None:
+        """The functions of which no test reaches any mutant."""
+        reached: dict[tuple[str, str], bool] = {}
+        for i, m in enumerate(self.mutants):
+            of = (m.file, m.function)
+            reached[of] = reached.get(of, False) or any(c.reached[i] for c in found)
+        for (file, function), is_reached in reached.items():
+            if not is_reached:
+                print(f"no test reaches {function} in {file}", flush=True)
 
     def report(self, words: list[tuple[int, str, str]]) -> int:
         by_file: dict[str, dict[str, int]] = {}
