@@ -95,8 +95,9 @@ element(Prove *p, const Type *t, const Type *wt, const Pack *k, int thread, int6
 		have = mine / 32 < words->regs ? words->elem[thread * words->regs + mine / 32] : -1;
 		if (have != index_elem(wt, c) || bit % 32 != mine % 32)
 			return prove_error(p, thread, reg,
-			             "bit %d of element %s is bit %lld of word %s; the thread has bit "
-			                   "%lld of word %s here", b, elem_text(p, t, e), (long long)(bit % 32),
+			                   "bit %d of element %s is bit %lld of word %s; the thread "
+			                   "has bit %lld of word %s here",
+			                   b, elem_text(p, t, e), (long long)(bit % 32),
 			                   elem_text(p, wt, index_elem(wt, c)), (long long)(mine % 32),
 			                   elem_text(p, wt, have));
 	}
