@@ -13,6 +13,7 @@ enum { MAX_FILES = 40, MAX_CASES = 400, BUFFER = 4096 };
 typedef struct Mark {           /* what is said of one place; text fields are "" if nothing is */
 	unsigned line;
 	char thread[12], block[12], times[12], bytes[12], addr[40];
+	char says[100]; /* what the message contains */
 } Mark;
 
 typedef struct File { char name[60], target[12]; char *text; } File;
@@ -144,6 +145,9 @@ marks(const File *f, Case *c, unsigned line, const char *p, const char *end)
 			if (m->line)
 				fail_at(f, line, "a second mark of this kind");
 			m->line = line;
+		} else if (m && n == 4 && !memcmp(p, "says", 4)) {
+			snprintf(m->says, sizeof m->says, "%.*s", (int)(end - p - 5), p + 5);
+			return;
 		} else if (m && !value(p, n, "thread", m->thread, sizeof m->thread) &&
 		           !value(p, n, "block", m->block, sizeof m->block) &&
 		           !value(p, n, "times", m->times, sizeof m->times) &&
@@ -375,6 +379,8 @@ as_marked(const Case *c, const Ran *r, const sim_fault *f)
 	if ((int)f->kind != c->kind || !same_place(m, &f->at))
 		return false;
 	if (c->other.line && !same_place(&c->other, &f->other))
+		return false;
+	if (m->says[0] && !strstr(f->text, m->says))
 		return false;
 	if (m->times[0] && f->times != strtoull(m->times, NULL, 0))
 		return false;
