@@ -263,4 +263,36 @@ TEST(rows)
 	}
 }
 
+/* Layouts whose texts differ little: sets of replicas, swizzles that change no offset. */
+TEST(equal_by_meaning)
+{
+	static const struct {
+		const char *a, *b;
+		bool equal;
+	} t[] = {
+		{ "4:1@reg+[4:1@lane]", "4:1@reg+[2:1@lane]+[2:2@lane]", true },
+		{ "4:1@reg+[2:2@lane]+[2:1@lane]", "4:1@reg+[2:1@lane]+[2:2@lane]", true },
+		{ "4:1@reg+[3:1@lane]+[2:1@lane]", "4:1@reg+[4:1@lane]", true },
+		{ "4:1@reg+[2:1@lane]+[3:1@lane]", "4:1@reg+[4:1@lane]", true },
+		{ "4:1@reg+[2:3@lane]", "4:1@reg+[4:1@lane]", false }, /* lanes 0 and 3 of 0 to 3 */
+		{ "4:1@reg+[2:3@lane]+[2:8@lane]", "4:1@reg+[4:1@lane]+[2:8@lane]", false },
+		{ "4:1@reg+[2:1@lane]", "4:1@reg+[2:1@warp]", false },
+		{ "4:1@reg+[2:1@lane]", "4:1@reg", false },
+		{ "Sw<1,3,3> o 64:1", "64:1", true }, /* offsets below 64 have no bit 6 */
+		{ "Sw<1,3,3> o 65:1", "65:1", false },
+		{ "Sw<1,3,3> o 64:1+1", "64:1+1", false },
+		{ "Sw<1,3,3> o (32,2):(1,32)", "64:1", false }, /* of two dims */
+		{ "Sw<1,3,3> o 2:64", "2:72", true }, /* 64 is moved to 72 */
+		{ "Sw<1,0,-3> o 2:1", "2:9", true },
+		{ "Sw<1,0,-3> o 4:2", "4:2", true },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(t); i++) {
+		Layout a = lay(t[i].a), b = lay(t[i].b);
+
+		TM_MSG(layout_equal(&a, &b) == t[i].equal, "%s and %s", t[i].a, t[i].b);
+		TM_MSG(layout_equal(&b, &a) == t[i].equal, "%s and %s", t[i].b, t[i].a);
+	}
+}
+
 TEST_PROGRAM(TM_FIXTURE);
