@@ -63,7 +63,8 @@ static void
 check_exchanges(const Layout *from, const Layout *to, const Exchange *x)
 {
 	for (int64_t i = 0; i < layout_size(from); i++) {
-		Coord a = layout_at_index(from, i), b = layout_at_index(to, i), m = layout_at_index(&x->mid, i);
+		Coord a = layout_at_index(from, i), b = layout_at_index(to, i);
+		Coord m = layout_at_index(&x->mid, i);
 
 		for (int k = 0; k < x->n; k++)
 			exchange(&a.at[AX_lane], &a.at[AX_reg], x->lane[k], x->reg[k]);
@@ -111,8 +112,8 @@ TEST(exchanged_bits)
 		k = exchanges_needed(&a, &b, low);
 		from = bits_layout(&a, cut);
 		to = bits_layout(&b, cut);
-		TM_MSG(exchange_find(&from, &to, 1 << low, &x) == (k > 0), "%s to %s, %d elements", show(&from),
-		       show(&to), 1 << low);
+		TM_MSG(exchange_find(&from, &to, 1 << low, &x) == (k > 0), "%s to %s, %d elements",
+		       show(&from), show(&to), 1 << low);
 		if (k == 0)
 			continue;
 		TM_INT(x.n, ==, k);
@@ -137,9 +138,11 @@ TEST(other_conversions)
 		/* the exchange splits a register of two elements */
 		{ "(32,4):(1@lane,1@reg)", "((2,16),(2,2)):((1@reg,2@lane),(1@lane,2@reg))", 2 },
 		/* a lane bit comes back as another one */
-		{ "((2,2,8),2):((1@lane,2@lane,4@lane),1@reg)", "((2,2,8),2):((1@reg,1@lane,4@lane),2@lane)", 1 },
+		{ "((2,2,8),2):((1@lane,2@lane,4@lane),1@reg)",
+		  "((2,2,8),2):((1@reg,1@lane,4@lane),2@lane)", 1 },
 		/* modes whose boundaries do not divide each other */
-		{ "((3,2,32),2):((1@reg,3@reg,1@lane),6@reg)", "((2,3,32),2):((1@reg,2@reg,1@lane),6@reg)", 1 },
+		{ "((3,2,32),2):((1@reg,3@reg,1@lane),6@reg)",
+		  "((2,3,32),2):((1@reg,2@reg,1@lane),6@reg)", 1 },
 		/* the lane bits of a row are those of a column, which is as long */
 		{ "(2,2,16):(1@reg,1@lane,2@lane)", "(2,2,16):(1@lane,2@lane,1@reg)", 1 },
 		/* warps */
