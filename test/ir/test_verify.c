@@ -74,6 +74,23 @@ TEST(operands_have_their_names)
 	ck_assert(view_source(view)->id == 2 && view_start(view, 1)->id == 5);
 }
 
+/* An immediate that another one of its op overwrites would have no value of its own. */
+TEST(immediates_have_slots_of_their_own)
+{
+	for (int op = 1; op < O_COUNT; op++) {
+		const char *taken[DIM_MAX] = { NULL };
+
+		for (Imm i = 0; i < IMM_COUNT; i++) {
+			int end = imm_is_list(i) ? DIM_MAX : imm_slot(i) + 1;
+
+			for (int n = imm_slot(i); n < end && op_has_imm((OpCode)op, i); n++) {
+				ck_assert_msg(!taken[n], "%s: %s, %s", op_info[op].name, imm_name[i], taken[n]);
+				taken[n] = imm_name[i];
+			}
+		}
+	}
+}
+
 static const struct {
 	const char *line, *say;
 } bad[] = {
