@@ -316,6 +316,10 @@ static const VerifyRow loads[] = {
 	{ "%30 = load %17 : f16", "does not load from" },
 	{ "%30 = load %1 : reg f16[16, 32]", "does not load from" },
 	{ "%30 = load %23 : reg u64[2]", "mbarriers cannot be read" },
+	{ "%30 = load %14 : reg f16[16, 32]", "the source is an out parameter" },
+	{ "%30 = view %14, %5, %5 dropped 3 : global f16[] %31 = load %30 : f16",
+	  "the source is an out parameter" },
+	{ "%30 = load %22 : reg i32[16] store %30, %22", NULL }, /* inout */
 	{ "%30 = view %11, %5, %19 dropped 1 : shared f16[16] %31 = load %30 : reg f16[16]", NULL },
 	{ "%30 = load %13 space_open 1 : reg f16[16, 32]", NULL },
 	{ "%30 = load %13 space_open 2 : reg f16[16, 32]",
@@ -503,6 +507,8 @@ static const VerifyRow copies[] = {
 	{ "copy %11, %11 async 3", "does not copy to" },
 	{ "copy %13, %14 async 3", "does not copy to" },
 	{ "copy %11, %13 async 3", "the destination is not an out or inout parameter" },
+	{ "copy %14, %11", "the source is an out parameter" },
+	{ "copy %22, %27 copy %27, %22 async 3", NULL }, /* inout */
 	{ "copy %13, %11 async 1 multicast 1", "invalid cluster axis, or no mbarrier in each of its blocks" },
 	{ "copy %13, %11 multicast -1", "invalid cluster axis, or no mbarrier in each of its blocks" },
 	{ "%30 = view %1, %19, %5 : global f16[16, 32] copy %30, %11", NULL },

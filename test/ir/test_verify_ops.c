@@ -175,7 +175,8 @@ check_element(int op, int operands, int other, const char *result, const char *s
 	                                    "reg %s[4] %%32 = %s", one, type, one, type, elementwise[op].op);
 
 	for (int i = 0; i < operands; i++)
-		n += snprintf(line + n, sizeof line - (size_t)n, i ? ", %%%d" : " %%%d", i == other ? 31 : 30);
+		n += snprintf(line + n, sizeof line - (size_t)n, "%s%s", i ? ", " : " ",
+		              i == other ? "%31" : "%30");
 	snprintf(line + n, sizeof line - (size_t)n, " : %s", result);
 	verify_rows("", "", &row, 1);
 }

@@ -100,16 +100,23 @@ verify_counts(Verify *v, const Op *o)
 	return true;
 }
 
-/* Stores and copies may only write shared memory or a parameter declared out or inout. */
-static bool
-verify_written(Verify *v, const Op *o)
+/* The tensor that memory x belongs to; NULL: none. */
+static const Param *
+tensor_of(const Verify *v, Val *x)
 {
-	const Param *p;
+	return x->type.space == S_global ? val_param(v->k, view_root(x)) : NULL;
+}
 
-	if ((o->code != O_store && o->code != O_copy) || o->in[1]->type.space != S_global)
-		return true;
-	p = val_param(v->k, view_root(o->in[1]));
-	return (p && p->written) || verify_error(v, o, "the destination is not an out or inout parameter");
+/* Stores and copies only write tensors declared out or inout, loads and copies only read others than out. */
+static bool
+verify_declared(Verify *v, const Op *o)
+{
+	const Param *to = o->code == O_store || o->code == O_copy ? tensor_of(v, o->in[IN_write_dest]) : NULL;
+	const Param *from = o->code == O_load || o->code == O_copy ? tensor_of(v, o->in[0]) : NULL;
+
+	if (to && !to->written)
+		return verify_error(v, o, "the destination is not an out or inout parameter");
+	return !from || from->read || verify_error(v, o, "the source is an out parameter");
 }
 
 static bool
@@ -180,7 +187,7 @@ verify_op(Verify *v, const Op *o)
 		bad = verify_types(v->k->unit->arena, o);
 	if (bad)
 		return verify_error(v, o, bad);
-	if (!verify_written(v, o))
+	if (!verify_declared(v, o))
 		return false;
 	for (int i = 0; i < o->nout; i++)
 		if (!define(v, o, o->out[i], o, o->parent, i))
