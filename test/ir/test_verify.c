@@ -238,6 +238,7 @@ TEST_EACH(bad_is_named, COUNT_OF(bad))
 #define BROKEN(X)                                                                                            \
 	X(add->prev = NULL, true, "the list of ops is inconsistent")                                         \
 	X(add->parent = k->grid, true, "the list of ops is inconsistent")                                    \
+	X((op_unlink(k->body->last), k->body->last = loop->blk[0]->last), true, "the list of ops is")        \
 	X(k->body->last = add, true, "the list of ops is inconsistent")                                      \
 	X(op_unlink(k->body->last), true, "a block does not end in yield")                                   \
 	X(op_unlink(k->grid->last), true, "a block does not end in yield")                                   \
@@ -331,6 +332,26 @@ TEST_EACH(broken_links, NBROKEN)
 	ck_assert_msg(strstr(ir_diags(u), say) != NULL, "%s: %s", say, ir_diags(u));
 	if (can_print)
 		ir_text(u, k);
+}
+
+/* Of parameters that nothing uses too. */
+TEST(unused_parameters_are_arguments)
+{
+	static const char text[] = "kernel t { param %1 size N : i64 read mult 1 lo 0 hi 9 "
+				   "grid { %2 = const value 1 : i64 yield %2, %2, %2 } body { yield } }";
+
+	for (int i = 0; i < 3; i++) {
+		Kernel *k = ir_read(u, text);
+
+		ck_assert(kernel_verify(k, "test"));
+		if (i == 0)
+			block_arg(k->body, type_index());
+		else if (i == 1)
+			k->param[0].val = NULL;
+		else
+			k->nparam = 0;
+		ck_assert(!kernel_verify(k, "test"));
+	}
 }
 
 /* The fault is that of a pass, or of the text that was read. */

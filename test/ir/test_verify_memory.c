@@ -468,6 +468,7 @@ TEST_ROWS(packs_row, "", prelude, packs)
 static const VerifyRow other_packs[] = {
 	{ "%30 = const value 1 : reg u32[2, 1, 128] %31 = unpack %30, %103 : reg u4[32, 64]",
 	  "not a packed tensor, or one whose pack is not chosen" },
+	{ "%30 = const value 1 : reg u32[2, 1, 128] %31 = unpack %30, %105 : reg u4[32, 64]", NULL },
 	{ "%30 = const value 1 : reg u32[2, 1, 128] %31 = unpack %30, %104 : reg u4[32, 64]",
 	  "not a packed tensor, or one whose pack is not chosen" },
 };
@@ -475,7 +476,9 @@ TEST_ROWS(other_packs_row,
           "param %103.V tensor V : global u32[?, ?, 128] read size %3, %4, %101 stride %4, %101, %5 "
           "pack \"hexc-pack 1 u4\"\n"
           "param %104.U tensor U : global u4[?, ?] read size %3, %4 stride %4, %5 "
-          "pack \"hexc-pack 1 u4 block 16x64\"\n",
+          "pack \"hexc-pack 1 u4 block 16x64\"\n"
+          "param %105.T tensor T : global u32[?, ?, 128] read size %3, %4, %101 stride %4, %101, %5 "
+          "pack \"hexc-pack 1 u4 block 16x64 spread 16 streams 1 place (16,64):(64,1)\"\n",
           prelude, other_packs)
 
 /* ---- copy and waits ---- */
