@@ -375,16 +375,17 @@ static const VerifyRow stores[] = {
 TEST_ROWS(stores_row, "", prelude, stores)
 
 static const VerifyRow updates[] = {
-	{ "store %10, %14 update 1 store %10, %14 update 2 store %10, %11 update 3", NULL },
+	{ "store %10, %11 update 1 store %10, %11 update 2 store %21, %22 update 3", NULL },
 	{ "store %21, %22 update 4 store %21, %22 update 5 store %21, %22 update 6", NULL },
-	{ "store %10, %14 update 4", "global f16[16, 32] has no bitwise updates" },
+	{ "store %10, %14 update 1", "an update reads, too, but the destination is an out parameter" },
+	{ "store %10, %11 update 4", "shared f16[16, 32] has no bitwise updates" },
 	{ "store %10, %14 update 5", "global f16[16, 32] has no bitwise updates" },
 	{ "store %10, %11 update 6", "shared f16[16, 32] has no bitwise updates" },
 	{ "store %21, %22 update 7", "missing destination for the old value" },
 	{ "store %21, %22 update 8", "missing destination for the old value" },
 	{ "store %21, %22 update 9", "imm is not a kind of store" },
 	{ "store %21, %22, %27 update 1 store %21, %22, %27 update 6 store %21, %22, %27 update 7", NULL },
-	{ "store %10, %14, %11 update 7", NULL },
+	{ "%30 = alloc offset -1 : shared f16[16, 32] store %10, %30, %11 update 7", NULL },
 	{ "store %21, %22, %27, %21 update 8", NULL },
 	{ "store %21, %22, %27 update 8", "3 operands" },
 	{ "store %21, %22, %27, %21 update 7", "4 operands" },
@@ -414,7 +415,8 @@ static const VerifyRow updates[] = {
 	  "ordered, but not an update of one element of a tensor" },
 	/* along indices */
 	{ "%30 = view %11, %5, %19 dropped 1 : shared f16[16] store %28, %30 store %28, %30 update 1", NULL },
-	{ "%30 = view %2, %5, %19 dropped 1 : global f16[16] store %28, %30 store %28, %30 update 1", NULL },
+	{ "%30 = view %2, %5, %19 dropped 1 : global f16[16] store %28, %30", NULL },
+	{ "%30 = view %102, %19 : global i32[16] store %21, %30 store %21, %30 update 1", NULL },
 };
 TEST_ROWS(updates_row, "", prelude, updates)
 

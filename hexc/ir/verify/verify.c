@@ -107,7 +107,8 @@ tensor_of(const Verify *v, Val *x)
 	return x->type.space == S_global ? val_param(v->k, view_root(x)) : NULL;
 }
 
-/* Stores and copies only write tensors declared out or inout, loads and copies only read others than out. */
+/* Stores and copies only write tensors declared out or inout; loads, copies and updates only read others than
+ * out. */
 static bool
 verify_declared(Verify *v, const Op *o)
 {
@@ -116,6 +117,8 @@ verify_declared(Verify *v, const Op *o)
 
 	if (to && !to->written)
 		return verify_error(v, o, "the destination is not an out or inout parameter");
+	if (to && !to->read && o->code == O_store && IMM(o, update))
+		return verify_error(v, o, "an update reads, too, but the destination is an out parameter");
 	return !from || from->read || verify_error(v, o, "the source is an out parameter");
 }
 
