@@ -76,7 +76,7 @@ static const VerifyRow iotas[] = {
 	{ "%30 = iota dim -1 : reg i32[8]", "no such dimension" },
 	{ "%30 = iota : reg f32[8]", "not an integer register tile" },
 	{ "%30 = iota : reg bool[8]", "not an integer register tile" },
-	{ "%30 = iota : reg u4[8]", "not defined on u4" },
+	{ "%30 = iota : reg u4[80]", NULL },
 	{ "%30 = iota : i64", "not an integer register tile" },
 	{ "%30 = iota : shared i32[8]", "not an integer register tile" },
 };
@@ -115,8 +115,8 @@ TEST_ROWS(blocks_row, "", prelude, blocks)
 
 /* ---- elementwise ---- */
 
-/* The element types that IR.md states for each elementwise op: i integers, f floats, b bool. Types without
- * arithmetic (dtypes.def, column use) are neither. */
+/* The element types that IR.md states for each elementwise op: i integers, f floats, b bool. tf32 is none of
+ * these. */
 static const struct {
 	const char *op;
 	int operands;
@@ -137,9 +137,9 @@ static const struct {
 
 static const struct {
 	const char *name;
-	char kind; /* '-': no arithmetic */
+	char kind;
 } types[] = { { "i8", 'i' },   { "u64", 'i' },  { "f16", 'f' }, { "f64", 'f' },
-	      { "bool", 'b' }, { "tf32", '-' }, { "u4", '-' },  { "e4m3", '-' } };
+	      { "bool", 'b' }, { "u4", 'i' },   { "e4m3", 'f' }, { "tf32", '-' } };
 
 /* As a scalar and as a tile, on each type. */
 TEST_EACH(element_types, sizeof elementwise / sizeof *elementwise)
@@ -541,7 +541,7 @@ static const VerifyRow reductions[] = {
 	{ "%30 = reduce_sum %19 : reg f16[1, 32]", "not register tiles of one type" },
 	{ "%30 = reduce_sum %12 : shared f32[1, 8]", "not register tiles of one type" },
 	{ "%30 = reduce_sum %14 : reg bool[1, 32]", "not defined on bool" },
-	{ "%30 = reduce_max %18 : reg u4[1, 32]", "not defined on u4" },
+	{ "%30 = cast %12 : reg tf32[16, 8] %31 = reduce_max %30 : reg tf32[1, 8]", "not defined on tf32" },
 };
 TEST_ROWS(reductions_row, "", prelude, reductions)
 

@@ -134,19 +134,18 @@ has_bit_order(const Op *o)
 	return false;
 }
 
-/* Does column `types` allow the op's element type? Types that are only stored, or temporary, have neither
- * arithmetic nor comparisons. */
+/* Does column `types` allow the element type of the last operand? Temporary types have neither arithmetic nor
+ * comparisons. The shape rules of ops without operands check their types. */
 static const char *
 verify_types(Arena *a, const Op *o)
 {
 	const OpInfo *info = &op_info[o->code];
-	const Val *v = o->nin ? o->in[o->nin - 1] : o->nout ? o->out[0] : NULL;
 	const DTypeInfo *d;
 
-	if (!v || (info->types == KINDS_any && !op_is(o, F_COMPARE)))
+	if (o->nin == 0 || (info->types == KINDS_any && !op_is(o, F_COMPARE)))
 		return NULL;
-	d = &dtype_info[v->type.dtype];
-	if (!(info->types >> d->kind & 1) || d->use != U_any)
+	d = &dtype_info[o->in[o->nin - 1]->type.dtype];
+	if (!(info->types >> d->kind & 1) || d->use == U_temp)
 		return arena_printf(a, "not defined on %s", d->name);
 	return NULL;
 }
