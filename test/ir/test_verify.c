@@ -107,7 +107,7 @@ static const struct {
 	{ "%20 = const value 8 : i4", "8 is out of range for i4" },
 	{ "%20 = splat %17 : reg f32[8]", "not a scalar and a register tile of its type" },
 	{ "%20 = iota dim 2 : reg i32[8, 8]", "no such dimension" },
-	{ "%20 = block_id axis 3 : i64", "0, 1 or 2" },
+	{ "%20 = block_id axis 3 : i64", "`axis` is not 0 to 2" },
 	{ "%20 = mask %10, %3 dims 3 : reg f16[16, 32]", "1 bounds for 2 dimensions" },
 	{ "%20 = mask %10, %17 dims 1 : reg f16[16, 32]", "not an i64" },
 	{ "%20 = broadcast %10 : reg f16[16, 64]", "not 1 changes" },

@@ -84,8 +84,8 @@ TEST_ROWS(iotas_row, "", prelude, iotas)
 
 static const VerifyRow blocks[] = {
 	{ "%30 = block_id axis 0 : i64 %31 = block_id axis 2 : i64", NULL },
-	{ "%30 = block_id axis 3 : i64", "block_id must be 0, 1 or 2" },
-	{ "%30 = block_id axis -1 : i64", "block_id must be 0, 1 or 2" },
+	{ "%30 = block_id axis 3 : i64", "`axis` is not 0 to 2" },
+	{ "%30 = block_id axis -1 : i64", "`axis` is not 0 to 2" },
 	{ "%30 = block_id : i32", "the result is not an i64 scalar" },
 	{ "%30 = block_id : reg i64[4]", "the result is not an i64 scalar" },
 	{ "%30 = block_id %5, %3, %4, %5 axis 1 : i64", NULL },
@@ -98,8 +98,8 @@ static const VerifyRow blocks[] = {
 	{ "%30 = block_id %5, %5, %22, %5 : i64", "a block number is not an i64 scalar" },
 	{ "%30 = block_id %5, %5, %5, %15 : i64", "a block number is not an i64 scalar" },
 	{ "%30 = linear_block_id : i64 %31 = linear_block_id all 1 : i64", NULL },
-	{ "%30 = linear_block_id all 2 : i64", "launched must be 0 or 1" },
-	{ "%30 = linear_block_id all -1 : i64", "launched must be 0 or 1" },
+	{ "%30 = linear_block_id all 2 : i64", "`all` is not 0 to 1" },
+	{ "%30 = linear_block_id all -1 : i64", "`all` is not 0 to 1" },
 	{ "%30 = linear_block_id : u64", "the result is not an i64 scalar" },
 	{ "%30 = linear_block_id %5 : i64", "1 operands; expected 0" },
 	{ "%30 = block_in_grid %5, %3, %4, %5 : bool", NULL },
@@ -208,12 +208,12 @@ static const VerifyRow elements[] = {
 	{ "%30 = add %19, %19 : shared f16[16, 32]", "not a scalar or register tile" },
 	{ "%30 = lt %19, %19 : shared bool[16, 32]", "operands differ" },
 	{ "%30 = mul %10, %10 exact 1 : reg f16[16, 32] %31 = div %16, %16 exact 1 : f16", NULL },
-	{ "%30 = mul %10, %10 exact 2 : reg f16[16, 32]", "imm must be 0 or 1" },
-	{ "%30 = div %10, %10 exact -1 : reg f16[16, 32]", "imm must be 0 or 1" },
+	{ "%30 = mul %10, %10 exact 2 : reg f16[16, 32]", "`exact` is not 0 to 1" },
+	{ "%30 = div %10, %10 exact -1 : reg f16[16, 32]", "`exact` is not 0 to 1" },
 	{ "%30 = exp2 %12 exact 1 : reg f32[16, 8] %31 = exp %12 exact 1 : reg f32[16, 8]", NULL },
-	{ "%30 = exp2 %12 exact 2 : reg f32[16, 8]", "imm must be 0 or 1" },
+	{ "%30 = exp2 %12 exact 2 : reg f32[16, 8]", "`exact` is not 0 to 1" },
 	{ "%30 = sqrt %12 exact 1 : reg f32[16, 8]", NULL },
-	{ "%30 = sqrt %12 exact -1 : reg f32[16, 8]", "imm must be 0 or 1" },
+	{ "%30 = sqrt %12 exact -1 : reg f32[16, 8]", "`exact` is not 0 to 1" },
 	{ "%30 = select %14, %10, %10 : reg f16[16, 32] %31 = select %13, %16, %16 : f16", NULL },
 	{ "%30 = select %14, %14, %14 : reg bool[16, 32] %31 = select %14, %18, %18 : reg u4[16, 32]", NULL },
 	{ "%30 = select %13, %10, %10 : reg f16[16, 32]", "the condition is not a bool of the same shape" },
@@ -530,8 +530,8 @@ TEST_ROWS(pieces_row, "", prelude, pieces)
 static const VerifyRow reductions[] = {
 	{ "%30 = reduce_sum %12 : reg f32[1, 8] %31 = reduce_max %12 dim 1 : reg f32[16, 1]", NULL },
 	{ "%30 = reduce_min %17 dim 1 deferrable 1 : reg i32[16, 1]", NULL },
-	{ "%30 = reduce_sum %12 deferrable 2 : reg f32[1, 8]", "imm[1] must be 0 or 1" },
-	{ "%30 = reduce_sum %12 deferrable -1 : reg f32[1, 8]", "imm[1] must be 0 or 1" },
+	{ "%30 = reduce_sum %12 deferrable 2 : reg f32[1, 8]", "`deferrable` is not 0 to 1" },
+	{ "%30 = reduce_sum %12 deferrable -1 : reg f32[1, 8]", "`deferrable` is not 0 to 1" },
 	{ "%30 = reduce_sum %12 dim 2 : reg f32[16, 8]", "no such dimension" },
 	{ "%30 = reduce_sum %12 dim -1 : reg f32[16, 8]", "no such dimension" },
 	{ "%30 = reduce_sum %12 : reg f32[16, 1]", "the result's shape does not match" },
@@ -767,9 +767,9 @@ static const VerifyRow dots_with_more[] = {
 	{ "%31 = const value 1 : reg u2[32, 8] %32 = dot %10, %11, %12, %31 sparse 1 : reg f32[16, 8]",
 	  "operand shapes a[.., M, K], b[.., K, N], acc[.., M, N]" },
 	{ "%30 = const value 1.0 : reg f16[64, 8] %31 = const value 1 : reg u2[16, 32]"
-	  " %32 = dot %10, %30, %12, %31 sparse 2 : reg f32[16, 8]", "invalid operand index" },
+	  " %32 = dot %10, %30, %12, %31 sparse 2 : reg f32[16, 8]", "`sparse` is not 0 to 1" },
 	{ "%30 = const value 1.0 : reg f16[64, 8] %31 = const value 1 : reg u2[16, 32]"
-	  " %32 = dot %10, %30, %12, %31 sparse -1 : reg f32[16, 8]", "invalid operand index" },
+	  " %32 = dot %10, %30, %12, %31 sparse -1 : reg f32[16, 8]", "`sparse` is not 0 to 1" },
 	{ "%30 = const value 1.0 : reg f16[64, 8] %31 = const value 1 : reg u2[16, 8]"
 	  " %32 = dot %10, %30, %12, %31 : reg f32[16, 8]", "sparse metadata does not match the values" },
 	{ "%30 = const value 1.0 : reg f16[16, 64] %31 = const value 1 : reg u2[16, 8]"

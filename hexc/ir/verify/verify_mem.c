@@ -233,11 +233,8 @@ shape_load(Arena *a, const Op *o)
 	if (!is_memory(x) || (t->space != S_reg && (t->space != S_scalar || x->rank)) ||
 	    !same_tile(x, &natural))
 		return arena_printf(a, "%s does not load from %s", type_print(a, t), type_print(a, x));
-	if (IMM(o, space_open) && (IMM(o, space_open) != 1 || t->space != S_reg || x->space != S_global))
-		return "imm must be 0, or 1 for a load of a tensor's tile";
-	if (IMM(o, oob_fill) < 0 || IMM(o, oob_fill) >= OUTSIDE_KINDS ||
-	    (IMM(o, oob_fill) && (t->space != S_reg || x->space != S_global)))
-		return "imm[1] must be 0, or 1 or 2 for a load of a tensor's tile";
+	if ((IMM(o, space_open) || IMM(o, oob_fill)) && (t->space != S_reg || x->space != S_global))
+		return "`space_open` or `oob_fill`, but not a load of a tensor's tile";
 	if (IMM(o, oob_fill) == OUTSIDE_FILL && !fits_type(t, IMM(o, fill_value)))
 		return "the fill value is out of range for the type";
 	return NULL;
@@ -256,8 +253,6 @@ check_update(Arena *a, const Op *o)
 	const Type *t = &store_dest(o)->type;
 	int64_t kind = IMM(o, update);
 
-	if (kind < STORE_PLAIN || kind >= STORE_KINDS)
-		return "imm is not a kind of store";
 	if (kind && (t->dtype == D_bool || dtype_info[t->dtype].use != U_any))
 		return arena_printf(a, "%s cannot be updated atomically", type_print(a, t));
 	if (kind >= STORE_AND && kind <= STORE_XOR && dtype_is_float(t->dtype))
@@ -365,8 +360,6 @@ shape_copy(Arena *a, const Op *o)
 	const Type *x, *t;
 	bool out = IMM(o, async) == COPY_OUT;
 
-	if (IMM(o, async) < 0 || IMM(o, async) >= COPY_KINDS)
-		return arena_printf(a, "imm must be 0 to %d", COPY_KINDS - 1);
 	if (o->nin != (IMM(o, async) == COPY_BARRIER ? 4 : 2))
 		return "expected two tiles, and an mbarrier with its slot if there is one";
 	x = &copy_source(o)->type;
@@ -380,8 +373,8 @@ shape_copy(Arena *a, const Op *o)
 	if (!is_memory(x) || x->space != (out ? S_shared : S_global) ||
 	    t->space != (out ? S_global : S_shared) || !same_tile(x, t))
 		return arena_printf(a, "%s does not copy to %s", type_print(a, x), type_print(a, t));
-	if (IMM(o, multicast) < 0 || IMM(o, multicast) > 3 || (IMM(o, multicast) && o->nin != 4))
-		return "invalid cluster axis, or no mbarrier in each of its blocks";
+	if (IMM(o, multicast) && o->nin != 4)
+		return "`multicast`, but no mbarrier in each block";
 	return o->nin == 4 ? check_mbar(o, 2) : NULL;
 }
 
@@ -476,8 +469,6 @@ shape_for(Arena *a, const Op *o)
 		return "the loop breaks, but its first carried value is not a bool scalar";
 	if (IMM(o, breaks) && IMM(o, loop) != FOR_PLAIN)
 		return "a pipeline loop cannot break";
-	if (IMM(o, loop) != FOR_PLAIN && IMM(o, loop) != FOR_PIPELINE)
-		return "neither a plain nor a pipeline loop";
 	if (IMM(o, stages) < 0)
 		return "the number of stages is negative";
 	return check_yield(a, o, b);

@@ -49,11 +49,11 @@ shape_mbarrier(Arena *a, const Op *o)
 {
 	const Type *t = &o->out[0]->type;
 
-	(void)a;
 	if (t->space != S_shared || t->dtype != D_u64 || t->rank != 1)
 		return "the result is not shared u64[n], one mbarrier per element";
 	if (IMM(o, offset) < -1 || IMM(o, arrivals) < 1 || IMM(o, arrivals) > ARRIVALS_MOST)
-		return "a negative offset, or an arrival count that is not 1 to ARRIVALS_MOST";
+		return arena_printf(a, "a negative offset, or an arrival count that is not 1 to %d",
+		                    ARRIVALS_MOST);
 	if (IMM(o, offset) != -1 && IMM(o, offset) % MBAR_ALIGN)
 		return "the offset is not aligned";
 	return o->parent == o->parent->kernel->body ? NULL : "not at the top level of the body";
@@ -82,14 +82,10 @@ const char *
 shape_mbarrier_arrive(Arena *a, const Op *o)
 {
 	(void)a;
-	if (IMM(o, expect) < 0 || IMM(o, expect) > 1)
-		return "imm[0] must be 0 or 1";
 	if (IMM(o, cluster) >> min64(cluster_blocks(o->parent->kernel), CLUSTER_MOST))
 		return "invalid cluster blocks";
 	if (IMM(o, arrive_count) < 0)
 		return "the number of arrivals is negative";
-	if (IMM(o, pingpong) < 0 || IMM(o, pingpong) > 1)
-		return "imm[4] must be 0 or 1";
 	return check_mbar(o, 0);
 }
 
@@ -120,8 +116,6 @@ shape_wgmma(Arena *a, const Op *o)
 
 	if (o->nin != 3 && o->nin != 4)
 		return "expected two operands, an accumulator, and optionally a condition";
-	if (IMM(o, transposed) < 0 || IMM(o, transposed) > 3)
-		return "invalid operand index";
 	if (!is_factor(mma_a(o)) || !is_factor(mma_b(o)) ||
 	    (mma_a(o)->type.space == S_reg && mma_b(o)->type.space == S_reg))
 		return types_differ(a, "operands must be matrices in shared memory, or one of them in "

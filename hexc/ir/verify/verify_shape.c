@@ -80,8 +80,6 @@ shape_block_id(Arena *a, const Op *o)
 	(void)a;
 	if (!is_index(o->out[0]))
 		return "the result is not an i64 scalar";
-	if (IMM(o, axis) < 0 || IMM(o, axis) > 2)
-		return "block_id must be 0, 1 or 2";
 	if (o->nin != 0 && o->nin != 4)
 		return "block_id has no operands, or a block number and the grid's extents";
 	for (int i = 0; i < o->nin; i++)
@@ -94,9 +92,7 @@ const char *
 shape_linear_block_id(Arena *a, const Op *o)
 {
 	(void)a;
-	if (!is_index(o->out[0]))
-		return "the result is not an i64 scalar";
-	return IMM(o, all) == 0 || IMM(o, all) == 1 ? NULL : "launched must be 0 or 1";
+	return is_index(o->out[0]) ? NULL : "the result is not an i64 scalar";
 }
 
 const char *
@@ -123,8 +119,6 @@ shape_same(Arena *a, const Op *o)
 	for (int i = 0; i < o->nin; i++)
 		if (!type_same(&o->in[i]->type, t))
 			return types_differ(a, "operand and result differ", &o->in[i]->type, t);
-	if (op_has_imm(o->code, IMM_exact) && (IMM(o, exact) & 1) != IMM(o, exact))
-		return "imm must be 0 or 1";
 	return NULL;
 }
 

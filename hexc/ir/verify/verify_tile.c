@@ -150,8 +150,6 @@ shape_reduce(Arena *a, const Op *o)
 		return types_differ(a, "not register tiles of one type", x, t);
 	if (IMM(o, dim) < 0 || IMM(o, dim) >= x->rank)
 		return "no such dimension";
-	if ((IMM(o, deferrable) & 1) != IMM(o, deferrable))
-		return "imm[1] must be 0 or 1";
 	r.shape[IMM(o, dim)] = 1;
 	return type_same(&r, t) ? NULL : types_differ(a, "the result's shape does not match", x, t);
 }
@@ -247,8 +245,6 @@ shape_dot(Arena *a, const Op *o)
 	if (o->nin < 3 || o->nin > 5)
 		return "expected two operands, an accumulator, and optionally positions or two tiles of "
 		       "scales";
-	if (IMM(o, sparse) < 0 || IMM(o, sparse) > 1)
-		return "invalid operand index";
 	bad = dot_operand(a, o, 0, x);
 	bad = bad ? bad : dot_operand(a, o, 1, y);
 	if (bad)
