@@ -37,6 +37,7 @@ static const struct {
 	{ IMM_breaks, 1 },
 	{ IMM_zero_fill, 1 },
 	{ IMM_versions, 1 },
+	{ IMM_COUNT, 0 },
 };
 
 const char *
@@ -44,7 +45,7 @@ check_imms(Arena *a, const Op *o)
 {
 	if (!op_imms_named(o))
 		return "a number that the op does not have";
-	for (size_t i = 0; i < COUNT_OF(range); i++)
+	for (size_t i = 0; range[i].name != IMM_COUNT; i++)
 		if (op_has_imm(o->code, range[i].name) &&
 		    (op_imm(o, range[i].name, 0) < 0 || op_imm(o, range[i].name, 0) > range[i].last))
 			return arena_printf(a, "`%s` is not 0 to %lld", imm_name[range[i].name],
