@@ -1,4 +1,5 @@
 /* ir.c - implements the op table, and creating, replacing and walking ops, blocks and values. */
+#include "hexc/ir/dtype_value.h"
 #include "hexc/ir/ir.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,6 +103,30 @@ void
 op_set_imm(Op *o, Imm name, int64_t i, int64_t x)
 {
 	o->imm[slot_of(o, name) + i] = x;
+}
+
+bool
+op_imm_is_float(const Op *o, Imm name)
+{
+	return imm_may_be_float(name) && o->nout && dtype_is_float(o->out[0]->type.dtype);
+}
+
+bool
+op_imms_named(const Op *o)
+{
+	bool named[DIM_MAX] = { false }, has_float = false;
+
+	for (Imm i = 0; i < IMM_COUNT; i++) {
+		if (!op_has_imm(o->code, i))
+			continue;
+		has_float |= op_imm_is_float(o, i);
+		for (int n = imm_slot(i); n < (imm_is_list(i) ? DIM_MAX : imm_slot(i) + 1); n++)
+			named[n] = !op_imm_is_float(o, i);
+	}
+	for (int n = 0; n < DIM_MAX; n++)
+		if (o->imm[n] && !named[n])
+			return false;
+	return has_float || double_bits(o->fimm) == 0;
 }
 
 bool

@@ -221,6 +221,10 @@ void op_check(const Op *o, const OpCode *ops, size_t n, const char *name);
 bool op_has_imm(OpCode code, Imm name);
 int64_t op_imm(const Op *o, Imm name, int64_t i);
 void op_set_imm(Op *o, Imm name, int64_t i, int64_t x);
+/* Is the immediate a float, stored in Op.fimm? */
+bool op_imm_is_float(const Op *o, Imm name);
+/* Do named immediates cover all numbers that o has? Not in invalid IR. */
+bool op_imms_named(const Op *o);
 bool op_is(const Op *o, unsigned flags); /* has o any of the flags F_*? */
 /* Returns the operand whose elements o moves or replicates without changing them. Returns NULL if o does
  * more, or has several tile operands. */

@@ -213,6 +213,8 @@ type_check(Arena *a, const Type *t, int warps)
 		return "an element type that is not allowed in global memory";
 	if (t->rank < 0 || t->rank > DIM_MAX || (t->space == S_scalar && t->rank != 0))
 		return "a rank out of range";
+	if (t->space == S_reg && t->rank == 0)
+		return "a register tile of rank 0";
 	for (int d = 0; d < t->rank; d++) {
 		if (t->shape[d] == -1 && t->space == S_global)
 			continue;

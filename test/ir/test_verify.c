@@ -74,6 +74,23 @@ TEST(operands_have_their_names)
 	ck_assert(view_source(view)->id == 2 && view_start(view, 1)->id == 5);
 }
 
+/* An immediate that another one of its op overwrites would have no value of its own. */
+TEST(immediates_have_slots_of_their_own)
+{
+	for (int op = 1; op < O_COUNT; op++) {
+		const char *taken[DIM_MAX] = { NULL };
+
+		for (Imm i = 0; i < IMM_COUNT; i++) {
+			int end = imm_is_list(i) ? DIM_MAX : imm_slot(i) + 1;
+
+			for (int n = imm_slot(i); n < end && op_has_imm((OpCode)op, i); n++) {
+				ck_assert_msg(!taken[n], "%s: %s", op_info[op].name, imm_name[i]);
+				taken[n] = imm_name[i];
+			}
+		}
+	}
+}
+
 static const struct {
 	const char *line, *say;
 } bad[] = {
@@ -90,7 +107,7 @@ static const struct {
 	{ "%20 = const value 8 : i4", "8 is out of range for i4" },
 	{ "%20 = splat %17 : reg f32[8]", "not a scalar and a register tile of its type" },
 	{ "%20 = iota dim 2 : reg i32[8, 8]", "no such dimension" },
-	{ "%20 = block_id axis 3 : i64", "0, 1 or 2" },
+	{ "%20 = block_id axis 3 : i64", "`axis` is not 0 to 2" },
 	{ "%20 = mask %10, %3 dims 3 : reg f16[16, 32]", "1 bounds for 2 dimensions" },
 	{ "%20 = mask %10, %17 dims 1 : reg f16[16, 32]", "not an i64" },
 	{ "%20 = broadcast %10 : reg f16[16, 64]", "not 1 changes" },
@@ -217,49 +234,150 @@ TEST_EACH(bad_is_named, COUNT_OF(bad))
 	ck_assert_msg(strstr(ir_diags(u), bad[_i].say) != NULL, "%s: %s", bad[_i].line, ir_diags(u));
 }
 
-/* What text cannot say: links and ids that are wrong in memory. */
-static void
-hurt(Kernel *k, int how)
-{
-	Op *add = ir_val(k, 20)->def;
-	Type t = type_scalar(D_i64);
+/* What text cannot say: links, ids and counts that are wrong in memory. */
+#define BROKEN(X)                                                                                            \
+	X(add->prev = NULL, true, "the list of ops is inconsistent")                                         \
+	X(add->parent = k->grid, true, "the list of ops is inconsistent")                                    \
+	X((op_unlink(k->body->last), k->body->last = loop->blk[0]->last), true, "the list of ops is")        \
+	X(k->body->last = add, true, "the list of ops is inconsistent")                                      \
+	X(op_unlink(k->body->last), true, "a block does not end in yield")                                   \
+	X(op_unlink(k->grid->last), true, "a block does not end in yield")                                   \
+	X(add->out[0]->id = 0, true, "op add: id %0 is used twice or out of range")                          \
+	X(add->out[0]->id = 5, true, "op add: id %5 is used twice or out of range")                          \
+	X(add->out[0]->id = k->nval + 1, true, "is used twice or out of range")                              \
+	X(add->out[0]->index = 1, true, "value %20 has a wrong back-reference")                              \
+	X(add->out[0]->def = NULL, true, "value %20 has a wrong back-reference")                             \
+	X(add->out[0]->block = k->grid, true, "value %20 has a wrong back-reference")                        \
+	X(add->out[0] = NULL, false, "op add: a result is missing")                                          \
+	X(loop->blk[0]->arg[0] = NULL, false, "op for: a result or argument is missing")                     \
+	X(loop->blk[0]->owner = add, true, "op for: a region belongs to another op")                         \
+	X(loop->blk[0]->kernel = NULL, true, "op for: a region belongs to another op")                       \
+	X(loop->nin = -1, true, "op for: a negative number of operands or results")                          \
+	X(loop->nout = -1, true, "op for: a negative number of operands or results")                         \
+	X(add->code = O_none, true, "kernel t: an op has an invalid code")                                   \
+	X(add->code = O_COUNT, true, "kernel t: an op has an invalid code")                                  \
+	X(add->blk[0] = block_new(k, add), true, "op add: wrong number of regions")                          \
+	X(op_move_before(ir_val(k, 5)->def, k->body->last), true, "operand %5 is not defined before")        \
+	X(add->in[1] = ir_val(k, 8), true, "operand %8 is not defined before its use") /* of the grid */     \
+	X(block_arg(k->body, type_index()), true, "body arguments and parameters differ")                    \
+	X(k->body->owner = loop, true, "body arguments and parameters differ")                               \
+	X(k->nparam--, true, "body arguments and parameters differ")                                         \
+	X(k->param[1].val = NULL, true, "body arguments and parameters differ")                              \
+	X(k->param[1].val = k->param[0].val, true, "body arguments and parameters differ")                   \
+	X(k->param[1].val->index = 0, true, "value %2 has a wrong back-reference")                           \
+	X(k->param[0].size[0] = NULL, true, "a size is missing")                                             \
+	X(k->param[0].size[0] = k->param[0].val, true, "a size or stride is not an i64 scalar")              \
+	X(k->body = NULL, false, "missing body")                                                             \
+	X(k->grid = NULL, true, "the grid block is missing, or has an owner or arguments")                   \
+	X(k->grid->owner = add, true, "the grid block is missing, or has an owner or arguments")             \
+	X(block_arg(k->grid, type_index()), true, "the grid block is missing, or has an owner or arguments") \
+	X(k->map[0].param = -1, false, "a tensor map without a tensor, or of more than 5 dimensions")        \
+	X(k->map[0].param = k->nparam, true, "a tensor map without a tensor, or of more than 5 dimensions")  \
+	X(k->map[0].rank = 0, true, "a tensor map without a tensor, or of more than 5 dimensions")           \
+	X(k->map[0].rank = 6, false, "a tensor map without a tensor, or of more than 5 dimensions")          \
+	X(k->map[0].box[0] = 0, true, "a tensor map's box is not 1 to 256 elements in each dimension")       \
+	X(k->producer_warps = -1, true, "warps per block are not 1 to 32")                                   \
+	X(k->launch_registers = -1, true, "the register limit per thread is out of range")                   \
+	X(k->order = ((GridOrder){ -1, 0, 1 }), true, "the raster order is not a group")                     \
+	X(k->order = ((GridOrder){ 8, -1, 1 }), true, "the raster order is not a group")                     \
+	X(k->order = ((GridOrder){ 8, 0, 3 }), true, "the raster order is not a group")                      \
+	X(k->order = ((GridOrder){ 8, GRID_OTHERS, -1 }), true, "the raster order is not a group")           \
+	X(k->order = ((GridOrder){ 8, GRID_OTHERS_DOWN + 1, 1 }), true, "the raster order is not a group")
 
-	switch (how) {
-	case 0: add->prev = NULL; break;
-	case 1: add->parent = k->grid; break;
-	case 2: add->out[0]->id = 5; break;
-	case 3: add->out[0]->id = 1000; break;
-	case 4: add->out[0]->index = 1; break;
-	case 5: add->out[0]->def = NULL; break;
-	case 6: add->code = O_COUNT; break;
-	case 7: op_unlink(k->body->last); break;
-	case 8: op_move_before(ir_val(k, 5)->def, k->body->last); break;
-	case 9: block_arg(k->body, t); break;
-	case 10: k->param[0].size[0] = NULL; break;
-	case 11: k->param[0].size[0] = k->param[0].val; break;
-	case 12: k->warps = 0; break;
-	case 13: k->grid = NULL; break;
-	case 14: op_unlink(k->grid->last); break;
-	case 15: k->grid->last->nin = 2; break;
-	case 16: op_new(k->grid, k->grid->last, O_barrier, add->src, 0, NULL, 0, NULL); break;
-	case 17:
-		k->param[2].lo = 5;
-		k->param[2].hi = 4;
-		break;
-	case 18: add->blk[0] = block_new(k, add); break;
-	default: add->in[1] = ir_val(k, 8); break; /* of the grid */
+/* Breaks the kernel in one of these ways; returns the verifier's message. Can the kernel be printed? */
+static const char *
+hurt(Kernel *k, int way, bool *can_print)
+{
+	Op *add = ir_val(k, 20)->def, *loop = ir_val(k, 21)->block->owner;
+	int n = 0;
+
+#define X(how, prints, say)                                                                                  \
+	if (n++ == way) {                                                                                    \
+		how;                                                                                         \
+		*can_print = prints;                                                                         \
+		return say;                                                                                  \
+	}
+	BROKEN(X)
+#undef X
+	return NULL;
+}
+
+/* A kernel with a loop and a tensor map. */
+static Kernel *
+read_whole(void)
+{
+	static const char map[] = "map %1 f16 box 8, 8 size %4, %3 stride %4 swizzle 0 l2 0";
+	const char *text = ir_wrap(u, "%20 = add %5, %5 : i64 for %5, %4, %5 { (%21 : i64) yield }");
+	const char *grid = strstr(text, "  grid {");
+
+	return ir_read(u, arena_printf(u->arena, "%.*s%s%s", (int)(grid - text), text, map, grid));
+}
+
+enum {
+#define X(how, prints, say) 1 +
+	NBROKEN = BROKEN(X) 0
+#undef X
+};
+
+TEST_EACH(broken_links, NBROKEN)
+{
+	Kernel *k = read_whole();
+	const char *say;
+	bool can_print;
+
+	ck_assert_msg(kernel_verify(k, "test"), "%s", ir_diags(u));
+	say = hurt(k, _i, &can_print);
+	ck_assert_msg(!kernel_verify(k, "test"), "%s", say);
+	ck_assert_int_eq(u->diag->nerror, 1);
+	ck_assert_msg(strstr(ir_diags(u), say) != NULL, "%s: %s", say, ir_diags(u));
+	if (can_print)
+		ir_text(u, k);
+}
+
+/* Of parameters that nothing uses too. */
+TEST(unused_parameters_are_arguments)
+{
+	static const char text[] = "kernel t { param %1 size N : i64 read mult 1 lo 0 hi 9 "
+				   "grid { %2 = const value 1 : i64 yield %2, %2, %2 } body { yield } }";
+
+	for (int i = 0; i < 3; i++) {
+		Kernel *k = ir_read(u, text);
+
+		ck_assert(kernel_verify(k, "test"));
+		if (i == 0)
+			block_arg(k->body, type_index());
+		else if (i == 1)
+			k->param[0].val = NULL;
+		else
+			k->nparam = 0;
+		ck_assert(!kernel_verify(k, "test"));
 	}
 }
 
-TEST_EACH(broken_links, 20)
+/* The fault is that of a pass, or of the text that was read. */
+TEST(the_text_or_a_pass)
 {
-	Kernel *k = ir_read(u, ir_wrap(u, "%20 = add %5, %5 : i64"));
+	static const char *const after[] = { NULL, "fold" };
+	static const char *const say[2][3] = {
+		{ "invalid IR: kernel t: op add: op", "invalid IR: kernel t: warps",
+		  "invalid IR: kernel ?: op add: op" },
+		{ "internal: after fold: kernel t: op add: op", "internal: after fold: kernel t: warps",
+		  "internal: after fold: kernel ?: op add: op" },
+	};
 
-	ck_assert_msg(kernel_verify(k, "test"), "%s", ir_diags(u));
-	hurt(k, _i);
-	ck_assert(!kernel_verify(k, "test"));
-	ck_assert_int_eq(u->diag->nerror, 1);
-	ir_text(u, k); /* prints all the same */
+	for (int i = 0; i < 2; i++)
+		for (int n = 0; n < 3; n++) {
+			Kernel *k = ir_read(u, ir_wrap(u, "%20 = add %5, %0 : i64 !7:3+2"));
+
+			u->diag->n = u->diag->nerror = 0;
+			k->warps = n == 1 ? 0 : 4;
+			k->name = n == 2 ? NULL : "t";
+			ck_assert(!kernel_verify(k, after[i]));
+			ck_assert_int_eq(u->diag->nerror, 1);
+			ck_assert_int_eq(u->diag->msg[0].cls == DC_INTERNAL, i);
+			ck_assert_uint_eq(u->diag->msg[0].src.line, n == 1 ? k->src.line : 7);
+			ck_assert_msg(strstr(ir_diags(u), say[i][n]) != NULL, "%s", ir_diags(u));
+		}
 }
 
 TEST_PROGRAM(UNIT_FIXTURE);

@@ -138,11 +138,11 @@ TEST_EACH(casts, 16 * 3)
 
 		head(&t, from, types[i], 2);
 		text_printf(&t,
-		            "    %%50 = const value 1%s : reg %s[512] " L8 "\n"
+		            "    %%50 = const value %s : reg %s[512] " L8 "\n"
 		            "    %%51 = mul %%21, %%50 : reg %s[512] " L8 "\n"
 		            "    %%52 = cast %%21 : reg %s[512] " L8 "\n"
 		            "    %%53 = cast %%51 : reg %s[512] " L8 "\n",
-		            is_float(from) ? " fimm 1000.5" : "", from, from, types[i], types[i]);
+		            is_float(from) ? "1000.5" : "1", from, from, types[i], types[i]);
 		put_row(&t, 52, types[i], 0);
 		put_row(&t, 53, types[i], 1);
 		text_printf(&t, "    yield\n  }\n}\n");

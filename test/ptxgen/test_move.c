@@ -120,7 +120,7 @@ kernel_head(Text *t, const char *in, const char *out, int warps, int rows, int s
 	text_printf(t,
 	            "kernel t {\n  warps %d\n  smem %d\n"
 	            "  param %%1.A tensor A : global %s[?, ?] read size %%3, %%6 stride %%6, %%7\n"
-	            "  param %%2.C tensor C : global %s[?, ?] written size %%3, %%6 stride %%6, %%7\n"
+	            "  param %%2.C tensor C : global %s[?, ?] read written size %%3, %%6 stride %%6, %%7\n"
 	            "  param %%3.M size M : i64 mult 1 lo 1 hi 100000\n"
 	            "  grid {\n    %%4 = const value 1 : i64\n    %%5 = const value 2 : i64\n"
 	            "    yield %%5, %%4, %%4\n  }\n"

@@ -182,32 +182,6 @@ print_float(Text *t, double x)
 		text_printf(t, ".0");
 }
 
-/* Is the immediate a float, stored in Op.fimm? */
-static bool
-imm_is_float(const Op *o, Imm name)
-{
-	return imm_may_be_float(name) && o->nout && dtype_is_float(o->out[0]->type.dtype);
-}
-
-/* Do named immediates cover all that o has? Not in invalid IR. */
-static bool
-imm_all_named(const Op *o)
-{
-	bool named[DIM_MAX] = { false }, has_float = false;
-
-	for (Imm i = 0; i < IMM_COUNT; i++) {
-		if (!op_has_imm(o->code, i))
-			continue;
-		has_float |= imm_is_float(o, i);
-		for (int n = imm_slot(i); n < (imm_is_list(i) ? DIM_MAX : imm_slot(i) + 1); n++)
-			named[n] = !imm_is_float(o, i);
-	}
-	for (int n = 0; n < DIM_MAX; n++)
-		if (o->imm[n] && !named[n])
-			return false;
-	return has_float || double_bits(o->fimm) == 0;
-}
-
 /* " perm 1, 0": up to the last nonzero element. A list of dims is printed in full, and the value of a
  * constant always. */
 static void
@@ -216,7 +190,7 @@ print_named_imm(Text *t, const Op *o, Imm name)
 	const int64_t *x = o->imm + imm_slot(name);
 	int n = imm_is_list(name) ? DIM_MAX - imm_slot(name) : 1;
 
-	if (imm_is_float(o, name)) {
+	if (op_imm_is_float(o, name)) {
 		if (double_bits(o->fimm) != 0 || name == IMM_value) {
 			text_printf(t, " %s ", imm_name[name]);
 			print_float(t, o->fimm);
@@ -254,7 +228,7 @@ print_numbered_imm(Text *t, const Op *o)
 static void
 print_imm(Text *t, const Op *o)
 {
-	if (!imm_all_named(o)) {
+	if (!op_imms_named(o)) {
 		print_numbered_imm(t, o);
 		return;
 	}

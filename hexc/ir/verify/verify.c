@@ -13,16 +13,15 @@ typedef struct Verify {
 static bool
 verify_error(Verify *v, const Op *o, const char *what)
 {
-	const char *op = o && o->code < O_COUNT ? op_info[o->code].name : "kernel";
+	const char *op = o ? arena_printf(v->k->unit->arena, "op %s: ", op_info[o->code].name) : "";
+	const char *kernel = v->k->name ? v->k->name : "?";
 	Src src = o ? o->src : v->k->src;
 
 	if (v->ok && v->after)
-		diag_class_error(v->k->unit->diag, DC_INTERNAL, src, "internal: after %s: kernel %s: %s%s: "
-		                                                     "%s",
-		                 v->after, v->k->name ? v->k->name : "?", o ? "op " : "", op, what);
+		diag_class_error(v->k->unit->diag, DC_INTERNAL, src, "internal: after %s: kernel %s: %s%s",
+		                 v->after, kernel, op, what);
 	else if (v->ok)
-		diag_error(v->k->unit->diag, src, "invalid IR: kernel %s: %s%s: %s",
-		           v->k->name ? v->k->name : "?", o ? "op " : "", op, what);
+		diag_error(v->k->unit->diag, src, "invalid IR: kernel %s: %s%s", kernel, op, what);
 	v->ok = false;
 	return false;
 }
@@ -86,7 +85,9 @@ verify_counts(Verify *v, const Op *o)
 	info = &op_info[o->code];
 	if (o->code == O_for || o->code == O_if || o->code == O_roles)
 		nblk = o->code == O_for ? 1 : 2;
-	if (o->nin < 0 || o->nout < 0 || (info->nin != V && info->nin != o->nin))
+	if (o->nin < 0 || o->nout < 0)
+		return verify_error(v, o, "a negative number of operands or results");
+	if (info->nin != V && info->nin != o->nin)
 		return verify_error(v, o, arena_printf(a, "%d operands; expected %d", o->nin, info->nin));
 	if (info->nout != V && info->nout != o->nout)
 		return verify_error(v, o, arena_printf(a, "%d results; expected %d", o->nout, info->nout));
@@ -99,16 +100,26 @@ verify_counts(Verify *v, const Op *o)
 	return true;
 }
 
-/* Stores and copies may only write shared memory or a parameter declared out or inout. */
-static bool
-verify_written(Verify *v, const Op *o)
+/* The tensor that memory x belongs to; NULL: none. */
+static const Param *
+tensor_of(const Verify *v, Val *x)
 {
-	const Param *p;
+	return x->type.space == S_global ? val_param(v->k, view_root(x)) : NULL;
+}
 
-	if ((o->code != O_store && o->code != O_copy) || o->in[1]->type.space != S_global)
-		return true;
-	p = val_param(v->k, view_root(o->in[1]));
-	return (p && p->written) || verify_error(v, o, "the destination is not an out or inout parameter");
+/* Stores and copies only write tensors declared out or inout; loads, copies and updates only read others than
+ * out. */
+static bool
+verify_declared(Verify *v, const Op *o)
+{
+	const Param *to = o->code == O_store || o->code == O_copy ? tensor_of(v, o->in[IN_write_dest]) : NULL;
+	const Param *from = o->code == O_load || o->code == O_copy ? tensor_of(v, o->in[0]) : NULL;
+
+	if (to && !to->written)
+		return verify_error(v, o, "the destination is not an out or inout parameter");
+	if (to && !to->read && o->code == O_store && IMM(o, update))
+		return verify_error(v, o, "an update reads, too, but the destination is an out parameter");
+	return !from || from->read || verify_error(v, o, "the source is an out parameter");
 }
 
 static bool
@@ -123,17 +134,17 @@ has_bit_order(const Op *o)
 	return false;
 }
 
-/* Does column `types` allow the op's element type? Temporary types have no arithmetic. */
+/* Does column `types` allow the element type of the last operand? Temporary types have neither arithmetic nor
+ * comparisons. The shape rules of ops without operands check their types. */
 static const char *
 verify_types(Arena *a, const Op *o)
 {
 	const OpInfo *info = &op_info[o->code];
-	const Val *v = o->nin ? o->in[o->nin - 1] : o->nout ? o->out[0] : NULL;
 	const DTypeInfo *d;
 
-	if (!v || info->types == KINDS_any)
+	if (o->nin == 0 || (info->types == KINDS_any && !op_is(o, F_COMPARE)))
 		return NULL;
-	d = &dtype_info[v->type.dtype];
+	d = &dtype_info[o->in[o->nin - 1]->type.dtype];
 	if (!(info->types >> d->kind & 1) || d->use == U_temp)
 		return arena_printf(a, "not defined on %s", d->name);
 	return NULL;
@@ -171,12 +182,14 @@ verify_op(Verify *v, const Op *o)
 		return verify_error(v, o, "requires tiles in row-major order");
 	if (op_is(o, F_BOUNDS) && v->k->masked)
 		return verify_error(v, o, "the kernel's masks are explicit");
-	bad = rule[o->code].fn(v->k->unit->arena, o);
+	bad = check_imms(v->k->unit->arena, o);
+	if (!bad)
+		bad = rule[o->code].fn(v->k->unit->arena, o);
 	if (!bad)
 		bad = verify_types(v->k->unit->arena, o);
 	if (bad)
 		return verify_error(v, o, bad);
-	if (!verify_written(v, o))
+	if (!verify_declared(v, o))
 		return false;
 	for (int i = 0; i < o->nout; i++)
 		if (!define(v, o, o->out[i], o, o->parent, i))
@@ -250,6 +263,8 @@ verify_params(Verify *v)
 		    (p->kind != P_tensor && p->val->type.space != S_scalar) ||
 		    (p->kind == P_size && p->val->type.dtype != D_i64))
 			return verify_error(v, NULL, "a parameter's type does not fit its kind");
+		if (p->kind == P_tensor && p->val->type.rank < 1)
+			return verify_error(v, NULL, "a tensor of rank 0");
 		if (p->kind != P_tensor && (p->mult < 0 || p->lo > p->hi))
 			return verify_error(v, NULL, "a parameter's range attributes contradict each other");
 	}
@@ -301,7 +316,7 @@ verify_sizes(Verify *v)
 				return false;
 			if (!index_scalar(p->size[d]) || !index_scalar(p->stride[d]))
 				return verify_error(v, NULL, "a size or stride is not an i64 scalar");
-			if (ext >= 0 && (!val_is_const(p->size[d], &c) || c != ext))
+			if (ext != -1 && (!val_is_const(p->size[d], &c) || c != ext))
 				return verify_error(v, NULL, "a static extent differs from the tensor's "
 				                             "size");
 		}

@@ -2,6 +2,9 @@
 #include "hexc/ir/pack.h"
 #include "hexc/ir/verify/verify.h"
 
+enum { ALLOC_ALIGN = 16 };   /* bytes, unless `align` states others */
+enum { STEPS = DIM_MAX - 1 }; /* immediates `step` */
+
 static bool
 is_index(const Val *v)
 {
@@ -11,8 +14,7 @@ is_index(const Val *v)
 static bool
 is_indices(const Val *v)
 {
-	return v->type.space == S_reg && v->type.rank >= 1 &&
-	       (v->type.dtype == D_i64 || v->type.dtype == D_i32);
+	return v->type.space == S_reg && (v->type.dtype == D_i64 || v->type.dtype == D_i32);
 }
 
 /* Does index tile x broadcast to the gathered dims of the result? */
@@ -88,7 +90,7 @@ is_memory(const Type *t)
 	if (t->space != S_shared && t->space != S_global)
 		return false;
 	for (int d = 0; d < t->rank; d++)
-		if (t->shape[d] < 1)
+		if (t->shape[d] == -1)
 			return false;
 	return true;
 }
@@ -113,6 +115,8 @@ shape_alloc(Arena *a, const Op *o)
 		return "the result is not a shared tile";
 	if (IMM(o, offset) < -1 || IMM(o, align) < 0 || (IMM(o, align) & (IMM(o, align) - 1)))
 		return "a negative offset, or an alignment that is not a power of two";
+	if (IMM(o, offset) != -1 && IMM(o, offset) % (IMM(o, align) ? IMM(o, align) : ALLOC_ALIGN))
+		return "the offset is not aligned";
 	return NULL;
 }
 
@@ -166,6 +170,9 @@ check_steps(const Op *o)
 {
 	int64_t start, most = (int64_t)1 << 30;
 
+	for (int d = view_source(o)->type.rank; d < STEPS; d++)
+		if (IMM_AT(o, step, d))
+			return "steps along more dimensions than the operand has";
 	for (int d = 0; d < view_source(o)->type.rank; d++) {
 		int at = view_result_dim(o, d);
 
@@ -173,7 +180,7 @@ check_steps(const Op *o)
 			return "a step is not positive, or too large";
 		if (view_step(o, d) > 1 && (view_source(o)->def || view_source(o)->type.space != S_global))
 			return "steps on an operand that is not a tensor";
-		if (view_step(o, d) > 1 && (at < 0 || view_gathers(o, d)))
+		if (view_step(o, d) > 1 && (at < 0 || view_gathers(o, d) || o->out[0]->type.shape[at] == 1))
 			return "steps along a dimension with one element or with indices";
 		if (view_source(o)->def && view_has_steps(view_source(o)->def) &&
 		    (at < 0 || !val_is_const(view_start(o, d), &start) || start))
@@ -226,11 +233,34 @@ shape_load(Arena *a, const Op *o)
 	if (!is_memory(x) || (t->space != S_reg && (t->space != S_scalar || x->rank)) ||
 	    !same_tile(x, &natural))
 		return arena_printf(a, "%s does not load from %s", type_print(a, t), type_print(a, x));
-	if (IMM(o, space_open) && (IMM(o, space_open) != 1 || t->space != S_reg || x->space != S_global))
-		return "imm must be 0, or 1 for a load of a tensor's tile";
-	if (IMM(o, oob_fill) < 0 || IMM(o, oob_fill) >= OUTSIDE_KINDS ||
-	    (IMM(o, oob_fill) && (t->space != S_reg || x->space != S_global)))
-		return "imm[1] must be 0, or 1 or 2 for a load of a tensor's tile";
+	if ((IMM(o, space_open) || IMM(o, oob_fill)) && (t->space != S_reg || x->space != S_global))
+		return "`space_open` or `oob_fill`, but not a load of a tensor's tile";
+	if (IMM(o, oob_fill) == OUTSIDE_FILL && !fits_type(t, IMM(o, fill_value)))
+		return "the fill value is out of range for the type";
+	return NULL;
+}
+
+bool
+is_scattered(const Val *mem)
+{
+	return mem->type.space == S_shared && mem->def && view_gather_dim(mem->def) >= 0;
+}
+
+/* Checks the kind of store against the elements and the memory that it writes. */
+static const char *
+check_update(Arena *a, const Op *o)
+{
+	const Type *t = &store_dest(o)->type;
+	int64_t kind = IMM(o, update);
+
+	if (kind && (t->dtype == D_bool || dtype_info[t->dtype].use != U_any))
+		return arena_printf(a, "%s cannot be updated atomically", type_print(a, t));
+	if (kind >= STORE_AND && kind <= STORE_XOR && dtype_is_float(t->dtype))
+		return arena_printf(a, "%s has no bitwise updates", type_print(a, t));
+	if (IMM(o, ordered) && (!kind || t->space != S_global || type_size(t) != 1))
+		return "ordered, but not an update of one element of a tensor";
+	if (IMM(o, placed) && (kind || t->space != S_shared))
+		return "placed, but not in a shared tile";
 	return NULL;
 }
 
@@ -238,13 +268,14 @@ shape_load(Arena *a, const Op *o)
 static const char *
 check_found(Arena *a, const Op *o)
 {
-	const Type *x = &store_value(o)->type, *old = o->nin > 2 ? &store_old(o)->type : NULL;
+	const Type *x = &store_value(o)->type, *old;
 	bool cas = IMM(o, update) == STORE_CAS;
 
 	if (o->nin != 2 && o->nin != (cas ? 4 : 3))
 		return arena_printf(a, "%d operands", o->nin);
-	if (!old)
+	if (o->nin == 2)
 		return IMM(o, update) < STORE_SWAP ? NULL : "missing destination for the old value";
+	old = &store_old(o)->type;
 	if (!IMM(o, update) || old->space != S_shared || is_barriers(store_old(o)) || !same_tile(x, old))
 		return arena_printf(a, "the old value is not stored in %s", type_print(a, old));
 	if (cas && (store_expected(o)->type.space != x->space || !same_tile(&store_expected(o)->type, x)))
@@ -256,6 +287,7 @@ const char *
 shape_store(Arena *a, const Op *o)
 {
 	const Type *x, *t;
+	const char *why;
 
 	if (o->nin < 2)
 		return arena_printf(a, "%d operands", o->nin);
@@ -266,12 +298,8 @@ shape_store(Arena *a, const Op *o)
 		return arena_printf(a, "%s does not store to %s", type_print(a, x), type_print(a, t));
 	if (is_left_bounded(o, store_dest(o)))
 		return "a store to a view with bounds of its own after pass mask_bounds";
-	if (IMM(o, update) < STORE_PLAIN || IMM(o, update) >= STORE_KINDS)
-		return "imm is not a kind of store";
-	if (IMM(o, update) &&
-	    (t->dtype == D_bool || dtype_info[t->dtype].use != U_any))
-		return arena_printf(a, "%s cannot be updated atomically", type_print(a, t));
-	return check_found(a, o);
+	why = check_update(a, o);
+	return why ? why : check_found(a, o);
 }
 
 const char *
@@ -280,18 +308,15 @@ shape_grid_barrier(Arena *a, const Op *o)
 	const Type *t = &grid_barrier_word(o)->type;
 	const Param *p = val_param(o->parent->kernel, view_root(grid_barrier_word(o)));
 
-	if (t->space != S_global || type_size(t) != 1 || (t->dtype != D_i32 && t->dtype != D_u32))
+	if (t->space != S_global || !is_memory(t) || type_size(t) != 1 ||
+	    (t->dtype != D_i32 && t->dtype != D_u32))
 		return arena_printf(a, "%s is not a 32-bit integer of a tensor", type_print(a, t));
 	if (!p || !p->read || !p->written)
 		return "its tensor is not read and written";
+	for (const Op *in = o->parent->owner; in; in = in->parent->owner)
+		if (in->code == O_for && IMM(in, loop) == FOR_PIPELINE)
+			return "in a pipeline loop";
 	return kernel_roles(o->parent->kernel) ? "in a kernel with roles" : NULL;
-}
-
-/* A shared tile indexed by index tiles. */
-static bool
-is_scattered(const Val *mem)
-{
-	return mem->type.space == S_shared && mem->def && view_gather_dim(mem->def) >= 0;
 }
 
 /* Checks that words x of tensor pack_tensor(o) and elements t form the same blocks. */
@@ -335,19 +360,21 @@ shape_copy(Arena *a, const Op *o)
 	const Type *x, *t;
 	bool out = IMM(o, async) == COPY_OUT;
 
-	if (IMM(o, async) < 0 || IMM(o, async) >= COPY_KINDS)
-		return arena_printf(a, "imm must be 0 to %d", COPY_KINDS - 1);
 	if (o->nin != (IMM(o, async) == COPY_BARRIER ? 4 : 2))
 		return "expected two tiles, and an mbarrier with its slot if there is one";
 	x = &copy_source(o)->type;
 	t = &copy_dest(o)->type;
 	if (is_scattered(copy_source(o)) || is_scattered(copy_dest(o)))
 		return "indexed shared tiles only support loads and stores";
+	if (is_barriers(copy_source(o)) || is_barriers(copy_dest(o)))
+		return "mbarriers cannot be copied";
+	if (is_left_bounded(o, copy_dest(o)))
+		return "a copy to a view with bounds of its own after pass mask_bounds";
 	if (!is_memory(x) || x->space != (out ? S_shared : S_global) ||
 	    t->space != (out ? S_global : S_shared) || !same_tile(x, t))
 		return arena_printf(a, "%s does not copy to %s", type_print(a, x), type_print(a, t));
-	if (IMM(o, multicast) < 0 || IMM(o, multicast) > 3 || (IMM(o, multicast) && o->nin != 4))
-		return "invalid cluster axis, or no mbarrier in each of its blocks";
+	if (IMM(o, multicast) && o->nin != 4)
+		return "`multicast`, but no mbarrier in each block";
 	return o->nin == 4 ? check_mbar(o, 2) : NULL;
 }
 
@@ -364,6 +391,8 @@ const char *
 shape_async_wait(Arena *a, const Op *o)
 {
 	(void)a;
+	if (o->code == O_async_wait && IMM(o, reads) && !IMM(o, bulk))
+		return "only bulk groups tell when they have read";
 	return IMM(o, pending) < 0 ? "the number of groups is negative" : NULL;
 }
 
@@ -440,8 +469,6 @@ shape_for(Arena *a, const Op *o)
 		return "the loop breaks, but its first carried value is not a bool scalar";
 	if (IMM(o, breaks) && IMM(o, loop) != FOR_PLAIN)
 		return "a pipeline loop cannot break";
-	if (IMM(o, loop) != FOR_PLAIN && IMM(o, loop) != FOR_PIPELINE)
-		return "neither a plain nor a pipeline loop";
 	if (IMM(o, stages) < 0)
 		return "the number of stages is negative";
 	return check_yield(a, o, b);
@@ -455,6 +482,8 @@ shape_if(Arena *a, const Op *o)
 
 	if (!type_is_cond(c))
 		return "the condition is not a bool scalar";
+	if (IMM(o, zero_fill) && o->nout)
+		return "`zero_fill`, but with results";
 	for (int r = 0; r < 2 && !bad; r++)
 		bad = o->blk[r]->narg ? "a region has arguments" : check_yield(a, o, o->blk[r]);
 	for (int i = 0; i < o->nout; i++)

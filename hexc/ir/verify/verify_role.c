@@ -1,6 +1,9 @@
 /* verify_role.c - implements the shape rules of ops.def for warp roles, mbarriers and asynchronous MMAs. */
 #include "hexc/ir/verify/verify.h"
 
+enum { CLUSTER_MOST = 16 }; /* blocks of a cluster, on any target */
+enum { MBAR_ALIGN = 8 };    /* bytes (PTX ISA, mbarrier) */
+
 /* May o precede the roles? Only if it does not synchronize. */
 static bool
 may_precede(const Op *o)
@@ -46,11 +49,13 @@ shape_mbarrier(Arena *a, const Op *o)
 {
 	const Type *t = &o->out[0]->type;
 
-	(void)a;
 	if (t->space != S_shared || t->dtype != D_u64 || t->rank != 1)
 		return "the result is not shared u64[n], one mbarrier per element";
 	if (IMM(o, offset) < -1 || IMM(o, arrivals) < 1 || IMM(o, arrivals) > ARRIVALS_MOST)
-		return "a negative offset, or an arrival count that is not 1 to ARRIVALS_MOST";
+		return arena_printf(a, "a negative offset, or an arrival count that is not 1 to %d",
+		                    ARRIVALS_MOST);
+	if (IMM(o, offset) != -1 && IMM(o, offset) % MBAR_ALIGN)
+		return "the offset is not aligned";
 	return o->parent == o->parent->kernel->body ? NULL : "not at the top level of the body";
 }
 
@@ -77,14 +82,10 @@ const char *
 shape_mbarrier_arrive(Arena *a, const Op *o)
 {
 	(void)a;
-	if (IMM(o, expect) < 0 || IMM(o, expect) > 1)
-		return "imm[0] must be 0 or 1";
-	if (IMM(o, cluster) < 0 || IMM(o, cluster) >= 1 << 16)
+	if (IMM(o, cluster) >> min64(cluster_blocks(o->parent->kernel), CLUSTER_MOST))
 		return "invalid cluster blocks";
 	if (IMM(o, arrive_count) < 0)
 		return "the number of arrivals is negative";
-	if (IMM(o, pingpong) < 0 || IMM(o, pingpong) > 1)
-		return "imm[4] must be 0 or 1";
 	return check_mbar(o, 0);
 }
 
@@ -115,8 +116,6 @@ shape_wgmma(Arena *a, const Op *o)
 
 	if (o->nin != 3 && o->nin != 4)
 		return "expected two operands, an accumulator, and optionally a condition";
-	if (IMM(o, transposed) < 0 || IMM(o, transposed) > 3)
-		return "invalid operand index";
 	if (!is_factor(mma_a(o)) || !is_factor(mma_b(o)) ||
 	    (mma_a(o)->type.space == S_reg && mma_b(o)->type.space == S_reg))
 		return types_differ(a, "operands must be matrices in shared memory, or one of them in "
@@ -125,6 +124,9 @@ shape_wgmma(Arena *a, const Op *o)
 	for (int i = 0; i < 2; i++)
 		if (o->in[i]->type.space == S_reg && IMM(o, transposed) >> i & 1)
 			return "a register operand cannot be transposed here; use the op transpose";
+	for (int i = 0; i < 2; i++)
+		if (is_scattered(o->in[i]) || (o->in[i]->def && view_is_longer(o->in[i]->def)))
+			return "an operand is an indexed view, or one that is longer than its operand";
 	if (o->nin == 4 && !type_is_cond(&wgmma_keeps_acc(o)->type))
 		return "the condition is not a bool scalar";
 	x = factor(o, 0);

@@ -32,6 +32,12 @@ same_shape(const Type *x, const Type *y)
 	return type_same(&t, y);
 }
 
+bool
+fits_type(const Type *t, int64_t x)
+{
+	return dtype_info[t->dtype].kind == K_flt || num_fits(t->dtype, x);
+}
+
 const char *
 shape_const(Arena *a, const Op *o)
 {
@@ -39,7 +45,7 @@ shape_const(Arena *a, const Op *o)
 
 	if (!is_value(t))
 		return types_differ(a, "not a scalar or register tile", t, t);
-	if (dtype_info[t->dtype].kind != K_flt && !num_fits(t->dtype, IMM(o, value)))
+	if (!fits_type(t, IMM(o, value)))
 		return arena_printf(a, "%lld is out of range for %s", (long long)IMM(o, value),
 		                    dtype_info[t->dtype].name);
 	return NULL;
@@ -74,8 +80,6 @@ shape_block_id(Arena *a, const Op *o)
 	(void)a;
 	if (!is_index(o->out[0]))
 		return "the result is not an i64 scalar";
-	if (IMM(o, axis) < 0 || IMM(o, axis) > 2)
-		return "block_id must be 0, 1 or 2";
 	if (o->nin != 0 && o->nin != 4)
 		return "block_id has no operands, or a block number and the grid's extents";
 	for (int i = 0; i < o->nin; i++)
@@ -88,9 +92,7 @@ const char *
 shape_linear_block_id(Arena *a, const Op *o)
 {
 	(void)a;
-	if (!is_index(o->out[0]))
-		return "the result is not an i64 scalar";
-	return IMM(o, all) == 0 || IMM(o, all) == 1 ? NULL : "launched must be 0 or 1";
+	return is_index(o->out[0]) ? NULL : "the result is not an i64 scalar";
 }
 
 const char *
@@ -110,13 +112,13 @@ shape_same(Arena *a, const Op *o)
 {
 	const Type *t = &o->out[0]->type;
 
-	if (!is_value(t) || (o->code == O_convert_layout && t->space != S_reg))
+	if (!is_value(t))
 		return types_differ(a, "not a scalar or register tile", t, t);
+	if (!op_is(o, F_ELT) && t->space != S_reg)
+		return types_differ(a, "not a register tile", t, t);
 	for (int i = 0; i < o->nin; i++)
 		if (!type_same(&o->in[i]->type, t))
 			return types_differ(a, "operand and result differ", &o->in[i]->type, t);
-	if (op_has_imm(o->code, IMM_exact) && (IMM(o, exact) & 1) != IMM(o, exact))
-		return "imm must be 0 or 1";
 	return NULL;
 }
 
@@ -158,6 +160,10 @@ shape_select(Arena *a, const Op *o)
 		return types_differ(a, "the choices differ", x, y);
 	if (c->dtype != D_bool || !same_shape(c, t))
 		return types_differ(a, "the condition is not a bool of the same shape", c, t);
+	if (IMM(o, error) < 0)
+		return "`error` is negative";
+	if (IMM(o, part) && (!(IMM(o, part) & 1) || IMM(o, part) >> 1 >> t->rank))
+		return "`part` does not name dimensions";
 	return NULL;
 }
 
@@ -195,8 +201,6 @@ shape_gather(Arena *a, const Op *o)
 
 	if (x->space != S_reg || i->space != S_reg || t->space != S_reg)
 		return "operands or results are not register tiles";
-	if (x->bit_order || t->bit_order)
-		return "unexpected bit order";
 	if (!same_shape(i, t) || x->dtype != t->dtype)
 		return types_differ(a, "the result must have the shape of the indices and the type of the "
 		                       "table", i,
@@ -305,7 +309,7 @@ shape_fill(Arena *a, const Op *o)
 
 	if (t->space != S_reg || !type_same(x, t))
 		return types_differ(a, "not a register tile, or the result has another type", x, t);
-	if (dtype_info[t->dtype].kind != K_flt && !num_fits(t->dtype, IMM(o, fill)))
+	if (!fits_type(t, IMM(o, fill)))
 		return "the fill value is out of range for the type";
 	if (IMM(o, ahead) < 0 || IMM(o, ahead) > t->rank)
 		return "no such dimension";
@@ -319,7 +323,6 @@ shape_front(Arena *a, const Op *o)
 	Type like = front_like(o)->type;
 
 	like.dtype = x->dtype;
-	like = type_free(like);
 	if (t->space != S_reg || !type_same(x, t) || !type_same(&like, t))
 		return types_differ(a, "not a register tile, or the result has another type or shape", x, t);
 	return IMM(o, dim) < 0 || IMM(o, dim) >= t->rank ? "no such dimension" : NULL;
@@ -342,7 +345,7 @@ shape_mask(Arena *a, const Op *o)
 	for (int i = 1; i < o->nin; i++)
 		if (!is_index(o->in[i]))
 			return "a bound is not an i64 scalar";
-	if (dtype_info[t->dtype].kind != K_flt && !num_fits(t->dtype, IMM(o, fill)))
+	if (!fits_type(t, IMM(o, fill)))
 		return "the fill value is out of range for the type";
 	return NULL;
 }

@@ -39,6 +39,9 @@ shape_transpose(Arena *a, const Op *o)
 		if (t->shape[d] != x->shape[IMM_AT(o, perm, d)])
 			return types_differ(a, "extents do not match the permutation", x, t);
 	}
+	for (int d = t->rank; d < DIM_MAX; d++)
+		if (IMM_AT(o, perm, d))
+			return "imm is not a permutation of the dimensions";
 	return NULL;
 }
 
@@ -54,7 +57,7 @@ keeps_dims(const Op *o)
 	for (int d = 0; d < x->rank; d++) {
 		bool drop = IMM(o, dropped) >> d & 1;
 
-		while (!drop && to < t->rank && IMM(o, added) >> to & 1)
+		while (!drop && IMM(o, added) >> to & 1)
 			to++;
 		if (drop ? x->shape[d] != 1 : to >= t->rank || x->shape[d] != t->shape[to++])
 			return false;
@@ -72,13 +75,16 @@ shape_reshape(Arena *a, const Op *o)
 	const Op *memory = op_source(o)->def;
 
 	if (x->space == S_shared && t->space == S_shared) {
-		if (x->dtype != t->dtype || !memory || (memory->code != O_alloc && memory->code != O_reshape))
+		if (x->dtype != t->dtype || t->rank < 1 || !memory ||
+		    (memory->code != O_alloc && memory->code != O_reshape))
 			return "not a full shared tile under another shape";
 	} else if (!both_reg(o)) {
 		return types_differ(a, "not register tiles of one type", x, t);
 	}
 	if (type_size(x) != type_size(t))
 		return types_differ(a, "the number of elements differs", x, t);
+	if (IMM(o, dropped) >> x->rank || IMM(o, added) >> t->rank)
+		return "`dropped` or `added` names no dimension";
 	return keeps_dims(o) ? NULL : types_differ(a, "dims that are neither dropped nor added differ", x, t);
 }
 
@@ -93,7 +99,7 @@ shape_shift(Arena *a, const Op *o)
 		return "no such dimension";
 	if (IMM(o, by) < 1 || IMM(o, by) >= x->shape[IMM(o, dim)])
 		return "shifts out all elements, or none";
-	return NULL;
+	return fits_type(t, IMM(o, fill_in)) ? NULL : "the fill value is out of range for the type";
 }
 
 const char *
@@ -122,7 +128,7 @@ shape_concat(Arena *a, const Op *o)
 	int64_t d = IMM(o, dim);
 	Type r = *x;
 
-	if (!both_reg(o) || y->space != S_reg || y->dtype != x->dtype || x->bit_order || y->bit_order)
+	if (!both_reg(o) || y->space != S_reg || y->dtype != x->dtype)
 		return types_differ(a, "not register tiles of one type", x, y);
 	if (d < 0 || d >= x->rank || d >= y->rank)
 		return "no such dimension";
@@ -144,8 +150,6 @@ shape_reduce(Arena *a, const Op *o)
 		return types_differ(a, "not register tiles of one type", x, t);
 	if (IMM(o, dim) < 0 || IMM(o, dim) >= x->rank)
 		return "no such dimension";
-	if ((IMM(o, deferrable) & 1) != IMM(o, deferrable))
-		return "imm[1] must be 0 or 1";
 	r.shape[IMM(o, dim)] = 1;
 	return type_same(&r, t) ? NULL : types_differ(a, "the result's shape does not match", x, t);
 }
@@ -241,8 +245,6 @@ shape_dot(Arena *a, const Op *o)
 	if (o->nin < 3 || o->nin > 5)
 		return "expected two operands, an accumulator, and optionally positions or two tiles of "
 		       "scales";
-	if (IMM(o, sparse) < 0 || IMM(o, sparse) > 1)
-		return "invalid operand index";
 	bad = dot_operand(a, o, 0, x);
 	bad = bad ? bad : dot_operand(a, o, 1, y);
 	if (bad)
