@@ -233,6 +233,42 @@ lower_role(Lower *l, const Stmt *body, Op *o, int r)
 	l->b = outer;
 }
 
+/* Does o return a register tile, or compute with a value that the role has? */
+static bool
+is_of_role(const Op *o, const Block *role)
+{
+	for (int i = 0; i < o->nout; i++)
+		if (o->out[i]->type.space == S_reg)
+			return true;
+	for (int i = 0; i < o->nin; i++)
+		if (o->in[i]->def && o->in[i]->def->parent == role)
+			return true;
+	return false;
+}
+
+/* Register tiles from before the roles belong to the consumers: producer warps have no part of them. */
+static void
+move_tiles(Lower *l, const Op *roles)
+{
+	Block *consumer = roles->blk[1];
+	Op *first = consumer->first;
+	OpWalk w;
+
+	for (Op *o = l->b->first, *next; o != roles; o = next) {
+		next = o->next;
+		if (is_of_role(o, consumer))
+			op_move_before(o, first);
+	}
+	for (const Op *o = walk_first(&w, roles->blk[0]); o; o = walk_next(&w))
+		for (int i = 0; i < o->nin; i++)
+			if (o->in[i]->def && o->in[i]->def->parent == consumer) {
+				diag_error(l->diag, o->src,
+				           "the producer has no part of a register tile from before the "
+				           "roles; compute it in the role");
+				return;
+			}
+}
+
 void
 lower_roles(Lower *l, const Stmt *s)
 {
@@ -243,4 +279,5 @@ lower_roles(Lower *l, const Stmt *s)
 	role_sizes(l, s, o);
 	lower_role(l, s->body, o, 0);
 	lower_role(l, s->other, o, 1);
+	move_tiles(l, o);
 }
