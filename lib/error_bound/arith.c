@@ -87,13 +87,12 @@ bound_where(Twin *t, Val *c, Val *x, Val *y)
 	return bound_opn(t, O_select, 3, in, D_f64);
 }
 
-/* Returns y where x > 0, else 0. */
 Val *
 bound_if_positive(Twin *t, Val *x, Val *y)
 {
 	Val *zero = bound_const(t, x, 0);
 
-	return bound_where(t, bound_cmp(t, O_lt, zero, x), y, zero);
+	return bound_where(t, bound_cmp(t, O_le, x, zero), zero, y);
 }
 
 Val *
@@ -104,10 +103,11 @@ bound_f64(Twin *t, Val *x)
 
 /* ---- formats ---------------------------------------------------------------------------------- */
 
+/* A table has the same gap everywhere: bound_smallest. */
 double
 bound_roundoff(DType d)
 {
-	return ldexp(1, -(dtype_info[d].man + 1));
+	return dtype_info[d].codes == C_table ? 0 : ldexp(1, -(dtype_info[d].man + 1));
 }
 
 /* Returns the smallest positive, or smallest normal, value: approximations may flush smaller ones. For a

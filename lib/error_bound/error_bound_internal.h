@@ -74,7 +74,7 @@ Val *bound_opn(Twin *t, OpCode code, int nin, Val *const *in, DType d);
 Val *bound_f64(Twin *t, Val *x); /* Casts x to f64. */
 Val *bound_cmp(Twin *t, OpCode code, Val *x, Val *y); /* result: bool */
 Val *bound_where(Twin *t, Val *c, Val *x, Val *y);
-Val *bound_if_positive(Twin *t, Val *x, Val *y); /* Returns y where x > 0, else 0. */
+Val *bound_if_positive(Twin *t, Val *x, Val *y); /* Returns y where x > 0 or NaN, else 0. */
 Val *bound_add(Twin *t, Val *a, Val *b); /* Adds the bounds that are not NULL; returns NULL if both are. */
 /* Adds the rounding of both executions to the bound e of an exact result; NULL stays NULL. */
 Val *bound_rounded(Twin *t, const Site *s, Val *e);

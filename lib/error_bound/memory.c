@@ -113,6 +113,7 @@ bound_of_copy(Twin *t, const Site *s)
 
 	t->failed = t->failed || t->sums[copy_source(o)->id];
 	bound_doubt(t, t->unsure[copy_source(o)->id]);
+	bound_doubt(t, t->unsure[copy_dest(o)->id]);
 	if (in[0] && !in[1])
 		bound_want(t, view_root(copy_dest(o))); /* the stored value has a bound: track it in the
 		                                         * next attempt */
