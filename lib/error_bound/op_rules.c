@@ -289,7 +289,7 @@ bound_of_function(Twin *t, const Site *s)
 		m = MAX(m, NUM(1));
 	x = MIN(ex ? ADD(x, ex) : x, NUM(1000)); /* beyond, the result is 0 or infinite */
 	m = MUL(m, ADD(NUM(rel), MUL(x, NUM(per_x))));
-	m = ADD(m, NUM(fmax(bound_smallest(d, false), bound_smallest(D_f32, flushes))));
+	m = ADD(m, NUM(bound_smallest(D_f32, flushes)));
 	return bound_rounded(t, s, ADD(e, m));
 }
 
