@@ -14,7 +14,8 @@ bound_fraction(Twin *t, Val *x)
 	if (!bound_is_float(x))
 		return bound_const(t, x, 0);
 	whole = bound_opn(t, O_cast, 1, &f, D_i64);
-	return ABS(SUB(f, bound_f64(t, whole)));
+	whole = ABS(SUB(f, bound_f64(t, whole)));
+	return bound_where(t, bound_cmp(t, O_eq, f, f), whole, bound_const(t, f, INFINITY));
 }
 
 Val *
@@ -41,18 +42,44 @@ bound_broadcast_to(Twin *t, Val *x, const Val *like)
 }
 
 /* Bound for any order of adding `terms` values whose magnitudes sum to `size`; 0 if they are integers
- * (fraction 0) whose sum the accumulator's type d represents. */
+ * (fraction 0) whose sum the accumulator's type d represents. Unknown if some orders may pass the largest
+ * number: if the sum itself does, only if numbers of the other sign can pass it, too. */
 static Val *
 order(Twin *t, const Site *s, DType d, Val *size, Val *frac, double terms)
 {
 	Val *any = ADD(MUL(size, NUM(2 * terms * bound_roundoff(d))), NUM(bound_smallest(d, d == D_f32)));
-	Val *most = NUM(ldexp(1, dtype_info[d].man + 1));
+	Val *most = NUM(ldexp(1, dtype_info[d].man + 1)), *r = ABS(bound_f64(t, s->r));
 	Val *rough = bound_where(t, bound_cmp(t, O_eq, frac, NUM(0)), NUM(0), NUM(1));
+	Val *end = bound_where(t, bound_cmp(t, O_eq, r, NUM(INFINITY)), NUM(3 * num_largest(d)), NUM(num_largest(d)));
 
-	/* infinite terms: the sum is infinite, or NaN, in any order */
-	any = bound_where(t, bound_cmp(t, O_eq, size, NUM(INFINITY)), NUM(0), any);
+	any = bound_where(t, bound_cmp(t, O_lt, end, ADD(size, any)), NUM(INFINITY), any);
+	/* infinite terms, or NaN: the sum is infinite, or NaN, in any order */
+	any = bound_where(t, bound_cmp(t, O_eq, frac, NUM(INFINITY)), NUM(0), any);
 	rough = MAX(rough, bound_where(t, bound_cmp(t, O_le, size, most), NUM(0), NUM(1)));
-	return bound_if_positive(t, rough, bound_if_positive(t, size, any));
+	return bound_if_positive(t, rough, any);
+}
+
+/* Returns the distance of the terms v of a sum from integers. The sum may add unrounded products of f32, so
+ * the factors must be integers, too. */
+static Val *
+terms_fraction(Twin *t, const Val *v)
+{
+	const Op *o = v->type.dtype == D_f32 ? v->def : NULL;
+	Val *own = bound_fraction(t, bound_val(t, v)), *in, *f;
+
+	if (o && o->code == O_mul && !IMM(o, exact)) {
+		for (int i = 0; i < 2; i++)
+			own = MAX(own, bound_fraction(t, bound_val(t, o->in[i])));
+	} else if (o && o->code == O_mask) {
+		own = MAX(own, terms_fraction(t, mask_source(o)));
+	} else if (o && o->code == O_reshape && op_source(o)->type.space == S_reg) {
+		in = terms_fraction(t, op_source(o));
+		f = bound_opn(t, O_reshape, 1, &in, D_f64);
+		f->type = own->type;
+		memcpy(f->def->imm, o->imm, sizeof o->imm);
+		own = MAX(own, f);
+	}
+	return own;
 }
 
 Val *
@@ -65,9 +92,9 @@ bound_of_reduce_sum(Twin *t, const Site *s)
 	Val *ex = s->e[0] ? bound_reduce(t, O_reduce_sum, s->e[0], dim) : NULL, *size, *frac;
 
 	if (!bound_is_float(s->r))
-		return ex;
+		return bound_rounded(t, s, ex);
 	size = bound_reduce(t, O_reduce_sum, ABS(bound_f64(t, s->x[0])), dim);
-	frac = bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[0]), dim);
+	frac = bound_reduce(t, O_reduce_max, terms_fraction(t, op_source(s->o)), dim);
 	if (ex) {
 		size = ADD(size, ex);
 		frac = ADD(frac, ex);
@@ -202,10 +229,18 @@ bound_of_dot(Twin *t, const Site *s)
 	return bound_product(t, &own);
 }
 
+/*x|, but a number for infinities and NaN: their product with an error of 0 is 0. */
+static Val *
+large(Twin *t, Val *x)
+{
+	x = ABS(bound_f64(t, x));
+	return MIN(x, bound_const(t, x, num_largest(D_f64)));
+}
+
 Val *
 bound_product(Twin *t, const Site *s)
 {
-	Val *a = ABS(bound_f64(t, s->x[0])), *b = ABS(bound_f64(t, s->x[1])), *c = ABS(bound_f64(t, s->x[2]));
+	Val *a = large(t, s->x[0]), *b = large(t, s->x[1]), *c = large(t, s->x[2]);
 	Val *ea = s->e[0], *eb = s->e[1], *e = s->e[2], *size, *frac, *one;
 	int k = s->x[0]->type.rank - 1;
 	double terms = (double)s->x[0]->type.shape[k] + 4;
@@ -215,7 +250,7 @@ bound_product(Twin *t, const Site *s)
 	if (eb)
 		e = dot64(t, ea ? ADD(a, ea) : a, eb, e ? e : NUM(0));
 	if (!bound_is_float(s->r))
-		return e;
+		return bound_rounded(t, s, e);
 	size = bound_add(t, dot64(t, a, b, c), e);
 	frac = bound_broadcast_to(t, bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[0]), k), s->r);
 	one = bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[1]), k - 1);
