@@ -76,6 +76,8 @@ store_found(Twin *t, const Op *o)
 	if (!to[0])
 		bound_want(t, view_root(found));
 	to[1] = IMM(o, update) >= STORE_SWAP ? t->err[store_dest(o)->id] : NULL;
+	if (!to[1] && IMM(o, update) >= STORE_SWAP)
+		bound_want(t, view_root(store_dest(o)));
 	in[0] = bound_const(t, bound_val(t, store_value(o)), (double)INFINITY);
 	for (int i = 0; i < 2; i++) {
 		in[1] = to[i];

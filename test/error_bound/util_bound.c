@@ -164,3 +164,55 @@ bounded_bound(const Bounded *b, const char *tensor, int64_t i)
 	ck_assert_int_lt(i, b->arg[t].count);
 	return ((const double *)b->arg[bounds_index(b, t)].data)[i];
 }
+
+/* Reads a name of one letter and an index (-1: none) before '='; returns what follows, NULL at the end. */
+static char *
+next_value(const char **s, char name[2], int64_t *i)
+{
+	char *end;
+
+	*s += strspn(*s, " ");
+	if (!**s)
+		return NULL;
+	name[0] = *(*s)++;
+	name[1] = 0;
+	*i = **s == '=' ? -1 : strtoll(*s, &end, 10);
+	*s = strchr(*s, '=');
+	ck_assert_ptr_nonnull(*s);
+	strtod(*s + 1, &end);
+	return end;
+}
+
+void
+bounded_set(Bounded *b, const char *values)
+{
+	char name[2], *end;
+	int64_t i;
+
+	while ((end = next_value(&values, name, &i))) {
+		double x = strtod(values + 1, NULL);
+
+		bounded_put(b, name, i, x, *end == '~' ? strtod(end + 1, &end) : 0);
+		values = end;
+	}
+}
+
+void
+bounded_expect(const Bounded *b, const char *bounds, const char *what)
+{
+	char name[2], *end;
+	int64_t i;
+
+	while ((end = next_value(&bounds, name, &i))) {
+		double low = strtod(bounds + 1, NULL), high = *end == ':' ? strtod(end + 1, &end) : 1.001 * low;
+		int64_t n = i < 0 ? b->arg[tensor_index(b, name)].count : i + 1;
+
+		for (int64_t e = i < 0 ? 0 : i; e < n; e++) {
+			double bound = bounded_bound(b, name, e);
+
+			ck_assert_msg(bound >= low && bound <= high, "%s: %s[%lld] is %g: bound %.9g, not from %.9g to "
+			              "%.9g", what, name, (long long)e, bounded_get(b, name, e), bound, low, high);
+		}
+		bounds = end;
+	}
+}

@@ -25,6 +25,12 @@ void bounded_run(Bounded *b);
 double bounded_get(const Bounded *b, const char *tensor, int64_t i);
 double bounded_bound(const Bounded *b, const char *tensor, int64_t i);
 
+/* "X1=2~.5 I0=3": element 1 of X is 2, with bound .5, element 0 of I is 3. */
+void bounded_set(Bounded *b, const char *values);
+/* "C0=0 C3=.5 C4=1:2": after the run, element 3 of C has a bound of .5, or 0.1 % more; that of element 4 is from 1 to
+ * 2. "C=0": all elements. */
+void bounded_expect(const Bounded *b, const char *bounds, const char *what);
+
 /* Uniform in [0, 1). */
 double uniform(uint64_t *state);
 #endif
