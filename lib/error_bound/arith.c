@@ -33,14 +33,18 @@ bound_type(const Type *t)
 }
 
 Val *
+bound_op(Twin *t, OpCode code, int nin, Val *const *in, Type type)
+{
+	return op_new(t->at, NULL, code, t->now->src, nin, in, 1, &type)->out[0];
+}
+
+Val *
 bound_opn(Twin *t, OpCode code, int nin, Val *const *in, DType d)
 {
-	Type type = in[nin - 1]->type;
+	Type type = bound_type(&in[nin - 1]->type);
 
 	type.dtype = d;
-	type.layout = NULL;
-	type.pinned = false;
-	return op_new(t->at, NULL, code, (Src){ 0, 0, 0 }, nin, in, 1, &type)->out[0];
+	return bound_op(t, code, nin, in, type);
 }
 
 Val *
@@ -60,15 +64,10 @@ bound_op2(Twin *t, OpCode code, Val *x, Val *y)
 Val *
 bound_const(Twin *t, const Val *x, double c)
 {
-	Type type = x->type;
-	Op *o;
+	Val *v = bound_op(t, O_const, 0, NULL, bound_type(&x->type));
 
-	type.dtype = D_f64;
-	type.layout = NULL;
-	type.pinned = false;
-	o = op_new(t->at, NULL, O_const, (Src){ 0, 0, 0 }, 0, NULL, 1, &type);
-	o->fimm = c;
-	return o->out[0];
+	v->def->fimm = c;
+	return v;
 }
 
 Val *

@@ -59,9 +59,8 @@ static void
 put_bits(Twin *t, const Op *o, Val *e)
 {
 	Val *x = bound_val(t, store_value(o)), *mem = t->err[store_dest(o)->id];
-	Type type = bound_type(&x->type);
 
-	mem = op_new(t->at, NULL, O_load, o->src, 1, &mem, 1, &type)->out[0];
+	mem = bound_op(t, O_load, 1, &mem, bound_type(&x->type));
 	e = bound_add(t, mem, e);
 	put(t, o, bound_if_positive(t, e, bound_const(t, x, (double)INFINITY)), t->err[store_dest(o)->id], STORE_MAX);
 }

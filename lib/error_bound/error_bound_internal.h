@@ -64,6 +64,8 @@ void bound_unsure(Twin *t, const Op *view); /* Sets t->unsure of a view. */
  * candidates. */
 bool bound_arg(Twin *t, const Site *s, Val **e);
 
+/* Inserts an op at t->at with a result of that type; returns the result. */
+Val *bound_op(Twin *t, OpCode code, int nin, Val *const *in, Type type);
 /* f64 arithmetic at t->at, on tiles or scalars of equal shape */
 Val *bound_op1(Twin *t, OpCode code, Val *x);
 Val *bound_op2(Twin *t, OpCode code, Val *x, Val *y);

@@ -43,7 +43,7 @@ again(Again *g, const Val *v)
 		g->failed |= g->t->err[v->id] != NULL;
 		return g->made[v->id] = was;
 	}
-	c = op_new(g->t->at, NULL, o->code, o->src, o->nin, in, 1, &was->type);
+	c = bound_op(g->t, o->code, o->nin, in, was->type)->def;
 	memcpy(c->imm, o->imm, sizeof c->imm);
 	c->fimm = o->fimm;
 	return g->made[v->id] = c->out[0];

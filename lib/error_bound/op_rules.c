@@ -377,13 +377,10 @@ bound_of_cast(Twin *t, const Site *s)
 Val *
 bound_of_lookup(Twin *t, const Site *s)
 {
-	Val *in[2] = { s->e[0], t->val[lookup_index(s->o)->id] }, *e = NULL;
-	Type type = s->r->type;
+	Val *in[2] = { s->e[0], bound_val(t, lookup_index(s->o)) }, *e = NULL;
 
-	type.dtype = D_f64;
-	type.layout = NULL;
 	if (in[0])
-		e = op_new(t->at, NULL, s->o->code, s->o->src, 2, in, 1, &type)->out[0];
+		e = bound_op(t, s->o->code, 2, in, bound_type(&s->r->type));
 	return bound_add(t, e, s->e[1] ? bound_if_positive(t, s->e[1], NUM(INFINITY)) : NULL);
 }
 
@@ -391,41 +388,33 @@ bound_of_lookup(Twin *t, const Site *s)
 Val *
 bound_of_move(Twin *t, const Site *s)
 {
-	Type type = s->r->type;
-	Val *in[2 + DIM_MAX];
-	Op *o;
+	Val *in[2 + DIM_MAX], *e;
 
 	for (int i = 1; i < s->o->nin; i++) { /* the limits of a mask, or positions: must be exact */
 		bound_doubt(t, t->err[s->o->in[i]->id]);
-		in[i] = t->val[s->o->in[i]->id];
+		in[i] = bound_val(t, s->o->in[i]);
 	}
 	if (!s->e[0])
 		return NULL;
-	type.dtype = D_f64;
-	type.layout = NULL;
 	in[0] = s->e[0];
-	o = op_new(t->at, NULL, s->o->code, s->o->src, s->o->nin, in, 1, &type);
-	memcpy(o->imm, s->o->imm, sizeof o->imm);
-	return o->out[0];
+	e = bound_op(t, s->o->code, s->o->nin, in, bound_type(&s->r->type));
+	memcpy(e->def->imm, s->o->imm, sizeof e->def->imm);
+	return e;
 }
 
 /* Concatenates the bounds like the tiles. */
 Val *
 bound_of_concat(Twin *t, const Site *s)
 {
-	Type type = s->r->type;
-	Val *in[2];
-	Op *o;
+	Val *in[2], *e;
 
 	if (!s->e[0] && !s->e[1])
 		return NULL;
-	type.dtype = D_f64;
-	type.layout = NULL;
 	for (int i = 0; i < 2; i++)
-		in[i] = s->e[i] ? s->e[i] : bound_const(t, s->x[i], 0);
-	o = op_new(t->at, NULL, O_concat, s->o->src, 2, in, 1, &type);
-	IMM_SET(o, dim, IMM(s->o, dim));
-	return o->out[0];
+		in[i] = bound_or_zero(t, s->o->in[i]);
+	e = bound_op(t, O_concat, 2, in, bound_type(&s->r->type));
+	IMM_SET(e->def, dim, IMM(s->o, dim));
+	return e;
 }
 
 Val *

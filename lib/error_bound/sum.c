@@ -21,24 +21,18 @@ bound_fraction(Twin *t, Val *x)
 Val *
 bound_reduce(Twin *t, OpCode code, Val *x, int dim)
 {
-	Type type = x->type;
-	Op *o;
+	Type type = bound_type(&x->type);
 
 	type.shape[dim] = 1;
-	type.dtype = D_f64;
-	o = op_new(t->at, NULL, code, (Src){ 0, 0, 0 }, 1, &x, 1, &type);
-	IMM_SET(o, dim, dim);
-	return o->out[0];
+	x = bound_op(t, code, 1, &x, type);
+	IMM_SET(x->def, dim, dim);
+	return x;
 }
 
 Val *
 bound_broadcast_to(Twin *t, Val *x, const Val *like)
 {
-	Type type = like->type;
-
-	type.dtype = D_f64;
-	type.layout = NULL;
-	return op_new(t->at, NULL, O_broadcast, (Src){ 0, 0, 0 }, 1, &x, 1, &type)->out[0];
+	return bound_op(t, O_broadcast, 1, &x, bound_type(&like->type));
 }
 
 /* Bound for any order of adding `terms` values whose magnitudes sum to `size`; 0 if they are integers
@@ -107,13 +101,12 @@ static Val *
 turns(Twin *t, const Op *loop, const Val *r)
 {
 	Val *in[3], *n;
-	Type type = bound_type(&r->type);
 
 	for (int i = 0; i < 3; i++)
 		in[i] = bound_f64(t, bound_val(t, loop->in[i]));
 	n = DIV(SUB(in[1], in[0]), in[2]);
 	n = ADD(n, bound_const(t, n, 1));
-	return r->type.space == S_reg ? op_new(t->at, NULL, O_splat, loop->src, 1, &n, 1, &type)->out[0] : n;
+	return bound_op(t, O_splat, 1, &n, bound_type(&r->type));
 }
 
 /* Bound of adding reduction `sum` to a loop-carried value. In both executions a term is rounded once per
@@ -190,7 +183,7 @@ extents(Twin *t, OpCode code, Val *x, int rank, const int64_t *shape)
 	type.rank = rank;
 	for (int d = 0; d < rank; d++)
 		type.shape[d] = shape[d];
-	return op_new(t->at, NULL, code, (Src){ 0, 0, 0 }, 1, &x, 1, &type)->out[0];
+	return bound_op(t, code, 1, &x, type);
 }
 
 /* Computes operand `side` of a dot with scales, from values and scales. */
