@@ -50,7 +50,7 @@ order(Twin *t, const Site *s, DType d, Val *size, Val *frac, double terms)
 	/* infinite terms, or NaN: the sum is infinite, or NaN, in any order */
 	any = bound_where(t, bound_cmp(t, O_eq, frac, NUM(INFINITY)), NUM(0), any);
 	rough = MAX(rough, bound_where(t, bound_cmp(t, O_le, size, most), NUM(0), NUM(1)));
-	return bound_if_positive(t, rough, any);
+	return bound_if_positive(t, rough, bound_if_positive(t, size, any));
 }
 
 /* Returns the distance of the terms v of a sum from integers. The sum may add unrounded products of f32, so

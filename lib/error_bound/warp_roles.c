@@ -33,7 +33,7 @@ counted(Twin *t, const Op *o, Val *acc)
 	type.dtype = D_bool;
 	cond = bound_val(t, wgmma_keeps_acc(o));
 	cond = bound_op(t, O_splat, 1, &cond, type);
-	return bound_where(t, cond, acc, bound_op(t, O_const, 0, NULL, acc->type));
+	return bound_where(t, cond, bound_f64(t, acc), bound_const(t, acc, 0));
 }
 
 Val *
