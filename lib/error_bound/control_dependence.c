@@ -84,7 +84,7 @@ bound_loses(Twin *t, const Site *s, Val *e)
 {
 	Val *known = bound_const(t, e, (double)INFINITY), *had = NULL;
 
-	for (int i = 0; i < s->o->nin && i < 3; i++)
+	for (int i = 0; i < s->o->nin; i++)
 		if (s->e[i])
 			had = had ? MAX(had, s->e[i]) : s->e[i];
 	e = bound_where(t, bound_cmp(t, O_lt, e, known), bound_const(t, e, 0),
@@ -108,8 +108,6 @@ bound_lost(const BoundOps *ops, double cell, const char **why)
 	case O_sqrt: *why = "the operand may be negative"; break;
 	case O_log:
 	case O_rsqrt: *why = "the operand may be 0"; break;
-	case O_mul:
-	case O_fma: *why = "one factor is infinite, and the other may be 0"; break;
 	default:
 		if (op_is(o, F_ELT))
 			*why = "no bound is known for a rounded operand";
@@ -193,17 +191,14 @@ extreme_of(const Op *o)
 bool
 bound_arg(Twin *t, const Site *s, Val **e)
 {
-	const Op *top = s->o->code == O_reduce_min ? extreme_of(s->o) : NULL;
+	const Op *top = s->e[0] && s->o->code == O_reduce_min ? extreme_of(s->o) : NULL;
 	int dim = (int)IMM(s->o, dim);
 	Val *x, *ex, *at, *own, *slack, *gap, *zero, *far;
 	Val *place;
 
-	if (!top)
-		return false;
-	ex = t->err[op_source(top)->id];
-	*e = NULL;
+	ex = top ? t->err[op_source(top)->id] : NULL;
 	if (!ex)
-		return true;
+		return false;
 	x = bound_f64(t, bound_val(t, op_source(top)));
 	zero = bound_const(t, x, 0);
 	place = bound_op(t, O_iota, 0, NULL, op_source(s->o)->type);

@@ -211,7 +211,7 @@ bound_of_unknown(Twin *t, const Site *s)
 {
 	Val *e = NULL;
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < s->o->nin; i++)
 		e = bound_add(t, e, s->e[i]);
 	return e ? bound_if_positive(t, e, NUM(INFINITY)) : NULL;
 }

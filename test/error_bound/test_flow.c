@@ -16,6 +16,7 @@ typedef struct Flow {
 } Flow;
 
 #define DOUBT "its control flow or addresses depend on rounded values"
+#define NOTHING "" /* no op has lost a bound */
 
 static const Flow flow[] = {
 	/* ---- rearranging: the errors move with the elements */
@@ -149,6 +150,13 @@ static const Flow flow[] = {
 	{ "N[:] = I[:] % 3;", "I2=1~1", "N2=inf", "no bound is known for a rounded operand" },
 	{ "let a: register = y / x; C[:] = sqrt(a);", "X2=1~2", "C2=inf", "the divisor may be 0, or be rounded to 0" },
 	{ "let a: register = sqrt(x); C[:] = y / a;", "X2=1~2", "C2=inf", "the operand may be negative" },
+	{ "let a: register = y / x, c: register = sqrt(x); C[:] = a + c;", "X2=1~2", "C2=inf",
+	  "the divisor may be 0, or be rounded to 0" },
+	{ "C[:] = sqrt(x);", "X2=1~inf", "C2=inf", NOTHING }, /* it had none before */
+	{ "C[:] = y / (x * x);", "X2=1~inf", "C2=inf", NOTHING },
+	{ "C[:] = sqrt(x);", "X2=1~inf X3=1~2", "C2=inf C3=inf", "the operand may be negative" },
+	{ "C[:] = sqrt(x);", "X2=1~.5", "C2=.5:1 C3=0", NOTHING },
+	{ "var w: register f32[16] = x; for j in 0..2 { w = 1.0 / w; } C[:] = w;", "X2=2~.5", "C2=1:1.001", NULL },
 	/* ---- positions of sparse tiles */
 	{ "D[:, :] = sparse(S[:, 0 :+ 2], u2(reshape(I[0 :+ 8], 4, 2)));", "I1=1 I3=1 I5=1 I7=1 S1=1~.5", "D1=.5 D0=0",
 	  NULL },
@@ -172,7 +180,106 @@ TEST_EACH(rows, sizeof flow / sizeof *flow)
 	bounded_set(b, f->in);
 	bounded_run(b);
 	bounded_expect(b, f->bounds, f->body);
-	ck_assert_msg(!f->why || strcmp(b->why, f->why) == 0, "%s: %s", f->body, b->why);
+	ck_assert_msg(!f->why || (b->lost != NULL) == (*f->why != 0), "%s: %s", f->body, b->why);
+	ck_assert_msg(!f->why || !*f->why || strcmp(b->why, f->why) == 0, "%s: %s", f->body, b->why);
+}
+
+/* Attempts to rewrite a kernel go on until all tiles that errors reach are tracked; here each is found one by one. */
+TEST(many_tiles)
+{
+	char src[2000];
+	int n = snprintf(src, sizeof src, "%s", "kernel k(X: inout f32[16], C: out f32[16])\n{\n    grid(1);\n"
+	                                        "    let s0: shared = X[:];\n");
+	Bounded *b;
+
+	for (int i = 1; i < 12; i++)
+		n += snprintf(src + n, sizeof src - (size_t)n, "    let s%d: shared = s%d + 1.0;\n", i, i - 1);
+	snprintf(src + n, sizeof src - (size_t)n, "    C[:] = s11;\n}\n");
+	b = bounded(u, src, "");
+	bounded_set(b, "X3=1~.5");
+	bounded_run(b);
+	bounded_expect(b, "C3=.5 C2=0", "twelve tiles");
+}
+
+/* Returns the results of the copy's ops of that code: tiles that are exact have no second tile. */
+static int
+results(const Bounded *b, OpCode code)
+{
+	OpWalk w;
+	int n = 0;
+
+	for (Op *o = walk_first(&w, b->twin->body); o; o = walk_next(&w))
+		n += o->code == code ? o->nout : 0;
+	return n;
+}
+
+TEST(exact_tiles)
+{
+	Bounded *b = bounded(u,
+	                     "kernel k(X: inout f32[16], Y: f32[16], J: i32[16], C: out f32[16], N: out i32[16])\n{\n"
+	                     "    grid(1);\n    let s: shared = Y[:], t: shared = X[:];\n"
+	                     "    var n: register i32[16] = J[:], v: register f32[16] = Y[:];\n"
+	                     "    for j in 0..3 { n = n + 1; v = v + 1.0; }\n"
+	                     "    C[:] = s * t + v;\n    N[:] = n;\n}\n",
+	                     "");
+
+	ck_assert_int_eq(results(b, O_alloc), 3); /* s, t and the bounds of t */
+	ck_assert_int_eq(results(b, O_for), 3);   /* n, v and the bound of v */
+}
+
+/* The copy is the same kernel, with parameters for the bounds of each written tensor. */
+TEST(parameters)
+{
+	static const char *const names[] = { "X", "C", "F", "N", "the bounds of C", "the bounds of F", "sums of F",
+		                             "sums of F", "sums of F", "sums of F", "doubt" };
+	Kernel *k;
+	Bounded *b;
+
+	b = bounded(u,
+	            "kernel k(X: f32[N], C: out f32[N], F: inout f32[16])\n    tune WARPS = 2\n"
+	            "{ grid(1); C[0 :+ 16] = X[0 :+ 16]; atomic_add(F[:], X[0 :+ 16]); }",
+	            "N=16");
+	k = b->twin;
+	ck_assert_int_eq(k->nparam, 11);
+	for (int i = 0; i < 11; i++) {
+		ck_assert_str_eq(k->param[i].name, names[i]);
+		ck_assert_msg(i < 4 || (k->param[i].kind == P_tensor && k->param[i].read && k->param[i].written), "%d", i);
+	}
+	ck_assert_int_eq(k->warps, 2);
+	ck_assert(k->masked && k->src.line == b->k->src.line && k->unit == u);
+	ck_assert_str_eq(k->name, "k");
+}
+
+/* The copy of a kernel of roles has the warps of each. */
+TEST(role_warps)
+{
+	Bounded *b;
+
+	u->target = target_find("sm_90a");
+	b = bounded(u,
+	            "kernel k(X: f32[16], C: out f32[32])\n{\n    grid(1);\n    let full: mbarrier[1] = 1;\n"
+	            "    roles {\n        producer warps 2 { arrive full[0]; }\n"
+	            "        consumer warps 4 teams 2 { await full[0], 0; C[team * 16 :+ 16] = X[:]; }\n    }\n}\n",
+	            "");
+	ck_assert_int_eq(b->twin->producer_warps, 2);
+	ck_assert_int_eq(b->twin->teams, 2);
+	bounded_run(b);
+	bounded_expect(b, "C=0", "roles");
+}
+
+/* Numbers that identify no op: of no loss, and of none of two ops. */
+TEST(lost_ops)
+{
+	Bounded *b = bounded(u, "kernel k(X: inout f32[16], C: out f32[16]) { grid(1); C[:] = log(sqrt(X[:])); }", "");
+	const char *why;
+
+	ck_assert_int_eq(b->ops.n, 2);
+	ck_assert(bound_lost(&b->ops, 1 << 30, &why)->code == O_sqrt);
+	ck_assert(bound_lost(&b->ops, (1 << 30) - 1, &why)->code == O_log);
+	ck_assert_ptr_null(bound_lost(&b->ops, (1 << 30) - 2, &why));
+	ck_assert_ptr_null(bound_lost(&b->ops, (1 << 30) + 1, &why));
+	ck_assert_ptr_null(bound_lost(&b->ops, 0, &why));
+	ck_assert_str_eq(why, DOUBT);
 }
 
 TEST_PROGRAM(UNIT_FIXTURE);

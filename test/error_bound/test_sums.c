@@ -88,6 +88,14 @@ static const Sum sums[] = {
 	{ "f32", "i32", "argmin(x, 1)", { -3, 2, 1, -2.5 }, { .25, 0, 0, .25 }, 3, 3 },
 	{ "f32", "i32", "argmin(x, 1)", { -3, 2, 1, -2.5 }, { .25, 0, 0, .24 }, SURE },
 	{ "f32", "i32", "argmax(x, 1)", { 1, INF, 2, 0, 0, 3 }, { 0, 0, .5, 0, 0, .1 }, SURE },
+	/* not argmax: the extreme of another tile, an index along another dimension, the last of equal ones */
+	{ "f32", "i32", "reduce_min(where(x == reduce_max(x, 1), iota(1, 1, 8), 99), 1)", { 3, 2.9 }, { .1, .1 }, 1, 99 },
+	{ "f32", "i32", "reduce_min(where(y == reduce_max(x, 1), iota(1, 1, 8), 99), 1)", { .5, .25 }, { .1 }, 99, 99 },
+	{ "f32", "i32", "reduce_min(where(x == reduce_max(x, 1), iota(0, 1, 8), 99), 1)", { 3, 2.9 }, { .1, .1 }, 99, 99 },
+	{ "f32", "i32", "reduce_max(where(x == reduce_max(x, 1), iota(1, 1, 8), -1), 1)", { 3, 2.9 }, { .1, .1 }, 2, 2 },
+	{ "f32", "i32", "reduce_min(where(x <= reduce_max(x, 1), iota(1, 1, 8), 99), 1)", { 3, 2.9 }, { .1, .1 }, 98, 99 },
+	{ "f32", "i32", "reduce_min(where(x == reduce_max(x, 1), 5 - iota(1, 1, 8), 99), 1)", { 3, 2.9 }, { .1, .1 }, 94, 99 },
+	{ "f32", "i32", "reduce_min(where(x == 3.0, iota(1, 1, 8), 99), 1)", { 3, 2.9 }, { .1, .1 }, 98, 99 },
 	{ "f32", "i32", "argmax(x, 1)", { 1, 5, 2, 0, 0, 3 }, { 0, INF }, 6, 6 },
 };
 
