@@ -98,20 +98,19 @@ const Op *
 bound_lost(const BoundOps *ops, double cell, const char **why)
 {
 	double i = FIRST - cell;
-	const Op *o = cell > 0 && i >= 0 && i < ops->n ? ops->op[(int)i] : NULL;
+	const Op *o = i >= 0 && i < ops->n ? ops->op[(int)i] : NULL;
 
 	*why = "its control flow or addresses depend on rounded values";
 	if (!o)
 		return NULL;
+	if (op_is(o, F_ELT))
+		*why = "no bound is known for a rounded operand";
 	switch ((int)o->code) {
 	case O_div: *why = "the divisor may be 0, or be rounded to 0"; break;
 	case O_sqrt: *why = "the operand may be negative"; break;
 	case O_log:
 	case O_rsqrt: *why = "the operand may be 0"; break;
-	default:
-		if (op_is(o, F_ELT))
-			*why = "no bound is known for a rounded operand";
-		break;
+	default: break;
 	}
 	return o;
 }

@@ -89,7 +89,7 @@ double bound_smallest(DType d, bool normal); /* Returns the smallest positive, o
 Val *bound_known(Twin *t, const Site *s);
 
 /* Sums (sum.c) */
-/* Returns the distance of x from an integer; infinite for infinities and NaN. */
+/* Returns the distance of float x from an integer; infinite for infinities and NaN. */
 Val *bound_fraction(Twin *t, Val *x);
 Val *bound_reduce(Twin *t, OpCode code, Val *x, int dim); /* Reduces an f64 tile. */
 /* Bounds the dot of x[0] and x[1], tiles in registers, accumulated onto x[2]. */

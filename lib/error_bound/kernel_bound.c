@@ -152,7 +152,7 @@ static bool
 only_says(const Op *o)
 {
 	for (int r = 0; r < 2; r++)
-		for (const Op *x = o->blk[r] ? o->blk[r]->first : NULL; x; x = x->next)
+		for (const Op *x = o->blk[r]->first; x; x = x->next)
 			if (x->code != O_print && x->code != O_yield && !op_is(x, F_PURE))
 				return false;
 	return o->nout == 0;
@@ -171,8 +171,6 @@ bound_of_if(Twin *t, const Site *s)
 		bound_doubt(t, t->err[if_cond(o)->id]);
 	f = op_new(t->at, NULL, O_if, o->src, 1, &cond, nout, out);
 	for (int r = 0; r < 2; r++) {
-		if (!o->blk[r])
-			continue;
 		f->blk[r] = block_new(t->to, f);
 		twin_region(t, f, r, o->blk[r]);
 	}

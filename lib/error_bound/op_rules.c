@@ -305,7 +305,6 @@ bound_of_compare(Twin *t, const Site *s)
 		return NULL;
 	gap = ABS(SUB(bound_f64(t, s->x[0]), bound_f64(t, s->x[1])));
 	/* infinities of one sign, and NaN: exact as long as anything is known of them */
-	e = bound_where(t, bound_cmp(t, O_eq, e, e), e, NUM(INFINITY));
 	gap = bound_where(t, bound_cmp(t, O_eq, gap, gap), gap, NUM(INFINITY));
 	return bound_where(t, bound_cmp(t, O_le, e, NUM(0)), NUM(0),
 	                   bound_where(t, bound_cmp(t, O_lt, e, gap), NUM(0), NUM(1)));
@@ -430,11 +429,13 @@ bound_of_extreme(Twin *t, const Site *s)
 Val *
 bound_of_add(Twin *t, const Site *s)
 {
+	const Op *left = elt_lhs(s->o)->def, *right = elt_rhs(s->o)->def;
 	Val *e = bound_add(t, s->e[0], s->e[1]);
 
-	for (int i = 0; i < 2; i++)
-		if (op_is_late(s->o->in[i]->def))
-			e = bound_add(t, e, bound_late(t, s, s->o->in[i]->def));
+	if (op_is_late(left))
+		e = bound_add(t, e, bound_late(t, s, left));
+	if (op_is_late(right))
+		e = bound_add(t, e, bound_late(t, s, right));
 	return bound_rounded(t, s, e);
 }
 

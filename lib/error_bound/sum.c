@@ -11,8 +11,6 @@ bound_fraction(Twin *t, Val *x)
 {
 	Val *f = bound_f64(t, x), *whole;
 
-	if (!bound_is_float(x))
-		return bound_const(t, x, 0);
 	whole = bound_opn(t, O_cast, 1, &f, D_i64);
 	whole = ABS(SUB(f, bound_f64(t, whole)));
 	return bound_where(t, bound_cmp(t, O_eq, f, f), whole, bound_const(t, f, INFINITY));
@@ -62,11 +60,11 @@ terms_fraction(Twin *t, const Val *v)
 	Val *own = bound_fraction(t, bound_val(t, v)), *in, *f;
 
 	if (o && o->code == O_mul && !IMM(o, exact)) {
-		for (int i = 0; i < 2; i++)
-			own = MAX(own, bound_fraction(t, bound_val(t, o->in[i])));
+		own = MAX(own, bound_fraction(t, bound_val(t, elt_lhs(o))));
+		own = MAX(own, bound_fraction(t, bound_val(t, elt_rhs(o))));
 	} else if (o && o->code == O_mask) {
 		own = MAX(own, terms_fraction(t, mask_source(o)));
-	} else if (o && o->code == O_reshape && op_source(o)->type.space == S_reg) {
+	} else if (o && o->code == O_reshape) {
 		in = terms_fraction(t, op_source(o));
 		f = bound_opn(t, O_reshape, 1, &in, D_f64);
 		f->type = own->type;
@@ -100,11 +98,9 @@ bound_of_reduce_sum(Twin *t, const Site *s)
 static Val *
 turns(Twin *t, const Op *loop, const Val *r)
 {
-	Val *in[3], *n;
+	Val *lo = bound_f64(t, bound_val(t, for_lo(loop))), *hi = bound_f64(t, bound_val(t, for_hi(loop)));
+	Val *n = DIV(SUB(hi, lo), bound_f64(t, bound_val(t, for_step(loop))));
 
-	for (int i = 0; i < 3; i++)
-		in[i] = bound_f64(t, bound_val(t, loop->in[i]));
-	n = DIV(SUB(in[1], in[0]), in[2]);
 	n = ADD(n, bound_const(t, n, 1));
 	return bound_op(t, O_splat, 1, &n, bound_type(&r->type));
 }
@@ -204,15 +200,34 @@ scaled_product(Twin *t, const Site *s, int side)
 	return MUL(x, extents(t, O_reshape, c, 2, shape));
 }
 
+/* Expands the values of the sparse operand of dot o, or their bounds. */
+static Val *
+expanded(Twin *t, const Op *o, Val *values)
+{
+	Val *in[2] = { values, bound_val(t, mma_extra(o, 0)) };
+	int dim = IMM(o, sparse) ? 0 : 1;
+	Type type = values->type;
+
+	type.shape[dim] *= 2;
+	values = bound_op(t, O_sparse_expand, 2, in, type);
+	IMM_SET(values->def, dim, dim);
+	return values;
+}
+
 Val *
 bound_of_dot(Twin *t, const Site *s)
 {
 	Site own = *s;
 
-	if (dot_is_sparse(s->o))
-		bound_doubt(t, t->err[mma_extra(s->o, 0)->id]);
 	for (int i = 0; i < 2; i++)
 		own.e[i] = bound_add(t, s->e[i], unrounded(t, s, i));
+	if (dot_is_sparse(s->o)) {
+		int i = (int)IMM(s->o, sparse);
+
+		bound_doubt(t, t->err[mma_extra(s->o, 0)->id]);
+		own.x[i] = expanded(t, s->o, s->x[i]);
+		own.e[i] = own.e[i] ? expanded(t, s->o, own.e[i]) : NULL;
+	}
 	for (int i = 0; i < 2 && dot_is_scaled(s->o); i++) {
 		bound_doubt(t, t->err[s->o->in[i]->id]);
 		bound_doubt(t, t->err[mma_extra(s->o, i)->id]);

@@ -45,6 +45,7 @@ static const Flow flow[] = {
 	{ "C[:] = lookup(x, u4(I[:]));", "I2=5~1 I3=5 X5=1~.5", "C2=inf C3=.5 C4=0", NULL },
 	{ "C[:] = lookup(y, u4(I[:]));", "I2=5~1", "C2=inf C3=0", NULL },
 	{ "C[:] = lookup(y, u4(J[:]));", "", "C=0", NULL },
+	{ "let i: register = xi[0 :+ 16]; C[:] = x[i];", "I2=5 I3=6~1 X5=1~.5", "C2=.5 C3=inf C4=0", NULL },
 	/* ---- stores: at a place that may differ, or of a value that may */
 	{ "C[:] = x;", "X3=1~.5", "C3=.5 C2=0", NULL },
 	{ "C[:] = x; C[2 :+ 2] = Y[0 :+ 2];", "X3=1~.5 X4=1~.25", "C3=0 C4=.25", NULL },
@@ -153,6 +154,7 @@ static const Flow flow[] = {
 	{ "let a: register = y / x, c: register = sqrt(x); C[:] = a + c;", "X2=1~2", "C2=inf",
 	  "the divisor may be 0, or be rounded to 0" },
 	{ "C[:] = sqrt(x);", "X2=1~inf", "C2=inf", NOTHING }, /* it had none before */
+	{ "C[:] = x + 1.0;", "X2=3.4028234e38~1e32", "C2=inf", NOTHING }, /* too many to record each */
 	{ "C[:] = y / (x * x);", "X2=1~inf", "C2=inf", NOTHING },
 	{ "C[:] = sqrt(x);", "X2=1~inf X3=1~2", "C2=inf C3=inf", "the operand may be negative" },
 	{ "C[:] = sqrt(x);", "X2=1~.5", "C2=.5:1 C3=0", NOTHING },
@@ -220,10 +222,12 @@ TEST(exact_tiles)
 	                     "    grid(1);\n    let s: shared = Y[:], t: shared = X[:];\n"
 	                     "    var n: register i32[16] = J[:], v: register f32[16] = Y[:];\n"
 	                     "    for j in 0..3 { n = n + 1; v = v + 1.0; }\n"
-	                     "    C[:] = s * t + v;\n    N[:] = n;\n}\n",
+	                     "    C[:] = s * t + v;\n    N[:] = n;\n    let c: shared i32[16] = 0;\n"
+	                     "    N[:] = atomic_add(c[0 :+ 16], n);\n}\n",
 	                     "");
 
-	ck_assert_int_eq(results(b, O_alloc), 3); /* s, t and the bounds of t */
+	/* s, t and the bounds of t; c, which has none, and its old values, which have */
+	ck_assert_int_eq(results(b, O_alloc), 6);
 	ck_assert_int_eq(results(b, O_for), 3);   /* n, v and the bound of v */
 }
 

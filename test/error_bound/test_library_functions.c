@@ -113,6 +113,8 @@ static const Place place[] = {
 	/* 3.1 +- .2 leaves 2.9 .. 0.3: they are far apart; the bound of the ops says so, or nothing */
 	{ "x % 3.0", "X0=3.1~.2 X1=4.5~.25 X2=3.25~.125 X3=3~.125 X4=7~3", "C0=2.6:inf C1=.25 C2=.125 C3=2.8:inf C4=1.9:inf" },
 	{ "pow(x, y)", "X0=2 Y0=3~.5 X1=2~.5 Y1=3~.5 X2=2 Y2=3", "C0=3.3:inf C1=14:inf C2=0" },
+	{ "pow(x, z)", "X0=1~2 Z0=-2 X1=1~.5 Z1=-2", "C0=inf C1=3:3.01" },
+	{ "pow(z, x)", "X0=2~.5 Z0=4", "C0=16:inf" },
 	{ "sin(x)", "X0=1e-3~.5 X1=0~1e-40", "C0=.5 C1=0:1e-37" },
 	{ "log2(x) + log2(y)", "X0=4~1 Y0=8", "C0=.41:.43" },
 	{ "log2(x * y)", "X0=4~1 Y0=8~0", "C0=.41:.43" },
@@ -126,8 +128,8 @@ TEST_EACH(places, sizeof place / sizeof *place)
 	Bounded *b;
 
 	snprintf(src, sizeof src,
-	         "kernel k(X: inout f32[16], Y: inout f32[16], C: out f32[16])\n{\n    grid(1);\n"
-	         "    let x: register = X[:], y: register = Y[:];\n    C[:] = %s;\n}\n",
+	         "kernel k(X: inout f32[16], Y: inout f32[16], Z: f32[16], C: out f32[16])\n{\n    grid(1);\n"
+	         "    let x: register = X[:], y: register = Y[:], z: register = Z[:];\n    C[:] = %s;\n}\n",
 	         p->text);
 	b = bounded(u, src, "");
 	bounded_set(b, p->in);

@@ -84,6 +84,8 @@ static const Row row[] = {
 	{ "f32", "f32", "x / y", { { 0, 0 }, { 0, 0 } }, SURE },
 	{ "f32", "f32", "x / y", { { 6, 1 }, { 1, 1 } }, LOST },
 	{ "f32", "f32", "x / y", { { 1e30, 0 }, { 1e-30, 0 } }, SURE },
+	{ "f32", "f32", "x / y", { { INF, 0 }, { 3, 0 } }, SURE },
+	{ "f32", "f32", "x / y", { { 3, 0 }, { INF, 0 } }, WITHIN(0, 1.01 * TINY) },
 	{ "f32", "f32", "x / y", { { F32_MAX, 0 }, { 1, 0 } }, LOST }, /* 2^-20 more is infinite */
 	/* Numbers below 2^-126 may count as 0: x / 0 is infinite, 0 / 0 is NaN, 0 / y is 0. */
 	{ "f32", "f32", "x / y", { { 0x1p-128, 0 }, { 0, 0 } }, LOST },
@@ -245,6 +247,7 @@ static const Row row[] = {
 	{ "i32", "i8", "i8(x)", { { 127, 1 } }, WITHIN(255, INF) },
 	{ "i32", "i8", "i8(x)", { { 5, 0 } }, SURE },
 	{ "i32", "u32", "u32(x)", { { 0, 1 } }, WITHIN(4294967295.0, INF) },
+	{ "u32", "i32", "i32(x)", { { 2147483647, 1 } }, WITHIN(4294967295.0, INF) },
 	{ "i32", "f32", "f32(x)", { { 5, 1 } }, ABOUT(1) },
 	{ "i32", "f32", "f32(x)", { { 1 << 24, 1 } }, WITHIN(2, 6) }, /* 2^24 + 2 is the next number */
 	{ "i32", "f32", "f32(x)", { { (1 << 24) + 1, 0 } }, SURE },
@@ -282,6 +285,9 @@ static const Row row[] = {
 	{ "i32", "i32", "x & y", { { 7, 1 }, { 8, 0 } }, WITHIN(8, INF) },
 	{ "i32", "i32", "x & y", { { 7, 0 }, { 8, 0 } }, SURE },
 	{ "i32", "i32", "x << y", { { 1, 0 }, { 8, 1 } }, WITHIN(256, INF) },
+	{ "i32", "i32", "x >> y", { { 256, 0 }, { 8, 1 } }, WITHIN(1, INF) },
+	{ "i32", "f32", "bitcast(x, f32)", { { 7, 1 } }, WITHIN(0x1p-149, INF) },
+	{ "i32", "f32", "bitcast(x, f32)", { { 7, 0 } }, SURE },
 	{ "i32", "i32", "popcount(x)", { { 7, 1 } }, WITHIN(2, INF) },
 	{ "i32", "i32", "popcount(x)", { { 7, 0 } }, SURE },
 };

@@ -66,10 +66,15 @@ static const Sum sums[] = {
 	/* Products of f32 may be added unrounded: (1 + 2^-13) (1 - 2^-13) - 1 is 0, or -2^-26. */
 	{ "f32", "f32", "sum(x * (2.0 - x), 1)", { 1 + 0x1p-13, 2.414213562373095 }, { 0 }, 0x1p-26, 1e-5 },
 	{ "f32", "f32", "sum(x * y, 1)", { 1 + 0x1p-13, -1 }, { 0 }, 0x1p-26, 1e-5 },
+	{ "f32", "f32", "sum(x * 0.3333333432674408, 1)", { 3, 3, -6 }, { 0 }, 0x1p-25, 1e-5 },
+	{ "f32", "f32", "sum(0.3333333432674408 * x, 1)", { 3, 3, -6 }, { 0 }, 0x1p-25, 1e-5 },
+	{ "f32", "f32", "reshape(sum(reshape(x * y, 8), 0), 1, 1)", { 1 + 0x1p-13, -1 }, { 0 }, 0x1p-26, 1e-5 },
 	{ "f32", "f32", "sum(reshape(x * y, 1, 8), 1)", { 1 + 0x1p-13, -1 }, { 0 }, 0x1p-26, 1e-5 },
 	{ "f32", "f32", "sum(y * x, 1)", { 1 + 0x1p-13, -1 }, { 0 }, 0x1p-26, 1e-5 },
 	{ "f32", "f32", "sum(exact(x * y), 1)", { 1 + 0x1p-13, -1 }, { 0 }, SURE },
 	{ "f32", "f32", "sum(x * x, 1)", { 3, -1, 5 }, { 0 }, SURE },
+	{ "f32", "f32", "reshape(sum(reshape(x * x, 8), 0), 1, 1)", { 3, -1, 5 }, { 0 }, SURE },
+	{ "f32", "f32", "reshape(sum(reshape(x, 8), 0), 1, 1)", { 3, -1, .5 }, { 0 }, ABOUT(4.5 * N8 + 2.5 * 0x1p-23) },
 	{ "f32", "f32", "sum(reshape(x * x, 1, 8), 1)", { 3, -1, 5 }, { 0 }, SURE },
 	/* Extremes are as far off as any element may be. */
 	{ "f32", "f32", "reduce_max(x, 1)", { 3, 2 }, { .5, .75 }, .5, .75 },
@@ -154,6 +159,26 @@ TEST_EACH(one_way, 2)
 	bounded_run(b);
 	bound = bounded_bound(b, "C", 0);
 	ck_assert(bound >= 63 * 0x1.fep-24 && bound <= 1.1 * 63 * 0x1.fep-24);
+}
+
+/* A tile that reaches past the tensor: what is not there has no error, and is no extreme. Of the 6 elements that are
+ * there 2 and 5 may be the largest. */
+TEST(masked)
+{
+	Bounded *b = bounded(u,
+	                     "kernel k(X: inout f32[N], I: out i32[1], S: out f32[1], P: out f32[1])\n{\n    grid(1);\n"
+	                     "    let x: register = X[0 :+ 8];\n    I[:] = argmax(x, 0);\n    S[:] = sum(x, 0);\n"
+	                     "    P[:] = sum(x * (x - 4.0), 0);\n}\n",
+	                     "N=6");
+
+	bounded_set(b, "X2=5~.25 X5=4.75~.125 X3=4.5~.0625");
+	bounded_run(b);
+	/* E = .4375; E of the products: e (|x| + |x - 4|) + e^2 */
+	bounded_expect(b, "I0=3 S0=.4375:.4376 P0=2.582", "masked");
+	b = bounded(u, "kernel k(X: f32[N], P: out f32[1]) { grid(1); let x = X[0 :+ 8]; P[:] = sum(x * x, 0); }", "N=6");
+	bounded_set(b, "X2=5 X5=3");
+	bounded_run(b);
+	bounded_expect(b, "P0=0", "masked integers");
 }
 
 /* ---- dots ------------------------------------------------------------------------------------------ */
