@@ -79,7 +79,6 @@ bound_rounded(Twin *t, const Site *s, Val *e)
 
 	if (!e)
 		return NULL;
-	e = no_nan(t, e);
 	if (!bound_is_float(s->r))
 		return bound_if_positive(t, e, unless_wrapped(t, s, e));
 	r = ABS(bound_f64(t, s->r));
@@ -503,9 +502,16 @@ bound_of_logic(Twin *t, const Site *s)
 
 /* -x and |x|, of integers modulo a power of two */
 Val *
-bound_of_same(Twin *t, const Site *s)
+bound_of_sign(Twin *t, const Site *s)
 {
 	return bound_is_float(s->r) ? s->e[0] : bound_rounded(t, s, s->e[0]);
+}
+
+Val *
+bound_of_same(Twin *t, const Site *s)
+{
+	(void)t;
+	return s->e[0];
 }
 
 Val *

@@ -30,6 +30,8 @@ static const Flow flow[] = {
 	{ "D[:, :] = S[:, :] + S[0 :+ 1, :];", "S1=1~.5", "D1=1 D5=.5 D0=0", NULL },
 	{ "C[:] = x[3 :+ 1] * 1.0;", "X3=1~.5", "C=.5", NULL },
 	{ "C[:] = shift(x, 0, 2);", "X3=1~.5 X15=1~1", "C5=.5 C3=0 C0=0", NULL },
+	{ "D[:, :] = shift(S[:, :], 1, 1);", "S5=1~.5", "D6=.5 D9=0 D5=0", NULL },
+	{ "D[:, :] = shift(S[:, :], 0, 1);", "S5=1~.5", "D9=.5 D6=0 D5=0", NULL },
 	{ "C[:] = cumsum(x, 0);", "X3=1~.5 X15=1~1", "C2=0 C3=.5:.51 C14=.5:.51 C15=1.5:1.51", NULL },
 	/* ---- loads at indices, and tables: an index that may differ selects anything */
 	{ "let i: register = I[:]; C[:] = Y[i];", "I2=5~1 I3=6", "C2=inf C3=0 C0=0", NULL },
@@ -284,6 +286,30 @@ TEST(lost_ops)
 	ck_assert_ptr_null(bound_lost(&b->ops, (1 << 30) + 1, &why));
 	ck_assert_ptr_null(bound_lost(&b->ops, 0, &why));
 	ck_assert_str_eq(why, DOUBT);
+	/* the second attempt, which tracks s, counts them anew */
+	b = bounded(u, "kernel k(X: inout f32[16], C: out f32[16])\n"
+	               "{ grid(1); let s: shared = sqrt(X[:]); C[:] = log(s); }", "");
+	ck_assert_int_eq(b->ops.n, 2);
+}
+
+/* Bounds of a tile whose layout the program specifies have no layout. */
+TEST(pinned_layout)
+{
+	Bounded *b = bounded(u,
+	                     "kernel k(X: inout f32[64, 16], C: out f32[64, 16])\n{\n    grid(1);\n"
+	                     "    let x: register f32[64, 16]\n"
+	                     "        layout \"((8,2,4),(2,4,2)):((4@lane,2@reg,1@warp),(1@reg,1@lane,4@reg))\" = X[:, :];\n"
+	                     "    let y = x + 1.0, z = relayout(y) * 2.0;\n    C[:, :] = z;\n}\n",
+	                     "");
+	OpWalk w;
+
+	for (Op *o = walk_first(&w, b->twin->body); o; o = walk_next(&w))
+		for (int i = 0; i < o->nout; i++)
+			ck_assert_msg(o->out[i]->type.dtype != D_f64 || (!o->out[i]->type.layout && !o->out[i]->type.pinned),
+			              "%s", op_info[o->code].name);
+	bounded_set(b, "X3=1~.5");
+	bounded_run(b);
+	bounded_expect(b, "C3=1 C4=0", "a pinned tile");
 }
 
 TEST_PROGRAM(UNIT_FIXTURE);

@@ -238,7 +238,9 @@ static const Row row[] = {
 	{ "f32", "i8", "i8(x < y)", { { 0, 1 }, { 0, 0 } }, WITHIN(1, 1) },
 	/* Integers to wider ones, unless a negative number becomes a large one; to others nothing is known. */
 	{ "i8", "i32", "i32(x)", { { -5, 1 } }, WITHIN(1, 1) },
+	{ "i8", "i32", "i32(x)", { { 0, 1 } }, WITHIN(1, 1) },
 	{ "u8", "i32", "i32(x)", { { 5, 1 } }, WITHIN(1, 1) },
+	{ "u8", "i32", "i32(x)", { { 0, 1 } }, WITHIN(1, 1) },
 	{ "u8", "u32", "u32(x)", { { 5, 1 } }, WITHIN(1, 1) },
 	{ "i8", "u32", "u32(x)", { { 5, 1 } }, WITHIN(1, 1) },
 	{ "i8", "u32", "u32(x)", { { 0, 1 } }, WITHIN(4294967295.0, INF) },
