@@ -62,7 +62,8 @@ put_bits(Twin *t, const Op *o, Val *e)
 
 	mem = bound_op(t, O_load, 1, &mem, bound_type(&x->type));
 	e = bound_add(t, mem, e);
-	put(t, o, bound_if_positive(t, e, bound_const(t, x, (double)INFINITY)), t->err[store_dest(o)->id], STORE_MAX);
+	e = bound_if_positive(t, e, bound_const(t, x, (double)INFINITY));
+	put(t, o, e, t->err[store_dest(o)->id], STORE_MAX);
 }
 
 /* Bounds what an update leaves. Maxima and minima are off by the largest error of the values combined

@@ -42,8 +42,9 @@ order(Twin *t, const Site *s, DType d, Val *size, Val *frac, double terms)
 	Val *any = ADD(MUL(size, NUM(2 * terms * bound_roundoff(d))), NUM(bound_smallest(d, d == D_f32)));
 	Val *most = NUM(ldexp(1, dtype_info[d].man + 1)), *r = ABS(bound_f64(t, s->r));
 	Val *rough = bound_where(t, bound_cmp(t, O_eq, frac, NUM(0)), NUM(0), NUM(1));
-	Val *end = bound_where(t, bound_cmp(t, O_eq, r, NUM(INFINITY)), NUM(3 * num_largest(d)), NUM(num_largest(d)));
+	Val *end = NUM(num_largest(d)), *past = NUM(3 * num_largest(d));
 
+	end = bound_where(t, bound_cmp(t, O_eq, r, NUM(INFINITY)), past, end);
 	any = bound_where(t, bound_cmp(t, O_lt, end, ADD(size, any)), NUM(INFINITY), any);
 	/* infinite terms, or NaN: the sum is infinite, or NaN, in any order */
 	any = bound_where(t, bound_cmp(t, O_eq, frac, NUM(INFINITY)), NUM(0), any);

@@ -1,10 +1,11 @@
-/* test_atomics.c - tests the bound of a sum of atomic additions: bound_of_sum on its own, and the counts and magnitudes
- * that the rewritten kernel collects.
+/* test_atomics.c - tests the bound of a sum of atomic additions: bound_of_sum on its own, and the
+ * counts and magnitudes that the rewritten kernel collects.
  *
- * n terms are added by n - 1 additions, in any order. Each rounds by at most u of a partial sum, so two orders differ
- * by at most 2 ((1 + u)^(n - 1) - 1) S, where S is the sum of magnitudes, errors included; the errors e of the terms
- * add to that. Atomic additions of f32 may flush each term and each sum to 0: 3 numbers below 2^-126 per update.
- * Integers whose magnitudes sum to at most 2^24 (f16: 2^11) have one sum, two exact terms as well. */
+ * n terms are added by n - 1 additions, in any order. Each rounds by at most u of a partial sum, so two
+ * orders differ by at most 2 ((1 + u)^(n - 1) - 1) S, where S is the sum of magnitudes, errors
+ * included; the errors e of the terms add to that. Atomic additions of f32 may flush each term and each
+ * sum to 0: 3 numbers below 2^-126 per update. Integers whose magnitudes sum to at most 2^24 (f16:
+ * 2^11) have one sum, two exact terms as well. */
 #include "test/error_bound/util_bound.h"
 #include <math.h>
 #include <stdio.h>
@@ -73,11 +74,13 @@ TEST_EACH(sums, sizeof row / sizeof *row)
 		                   [BOUND_FRACTION] = r->fraction };
 	double bound = bound_of_sum(r->d, r->e, sum);
 
-	ck_assert_msg(bound >= r->low && bound <= r->high, "%g +- %g and %g numbers of %g: %.9g, not from %.9g to %.9g",
+	ck_assert_msg(bound >= r->low && bound <= r->high,
+	              "%g +- %g and %g numbers of %g: %.9g, not from %.9g to %.9g",
 	              r->start, r->e, r->count, r->size, bound, r->low, r->high);
 }
 
-/* Kernels that add to C, D or H; 2^-24 is u of f32. NULL: the bound of what they read is not known in any run. */
+/* Kernels that add to C, D or H; 2^-24 is u of f32. NULL: the bound of what they read is not known in
+ * any run. */
 typedef struct Kernels {
 	const char *body, *in, *bounds;
 } Kernels;
@@ -95,7 +98,8 @@ static const Kernels kernels[] = {
 	{ "C[:] = x; atomic_add(C[:], y);", "X2=1~.5 Y2=.25", "C2=.5" },
 	/* only where the view is, through a view of a view, and along indices */
 	{ "atomic_add(D[1 :+ 1, :], S[0 :+ 1, :]);", "S1=1~.5", "D5=.5 D1=0" },
-	{ "for j in 0..2 { atomic_add(D[j :+ 1, 2 :+ 2], S[0 :+ 1, 0 :+ 2]); }", "S1=1~.5", "D3=.5 D7=.5 D1=0 D11=0" },
+	{ "for j in 0..2 { atomic_add(D[j :+ 1, 2 :+ 2], S[0 :+ 1, 0 :+ 2]); }", "S1=1~.5",
+	  "D3=.5 D7=.5 D1=0 D11=0" },
 	{ "let i: register = J[:]; atomic_add(C[i], y);", "Y2=.25 Y3=1.5 Y4=1", "C0=4.9173e-6 C1=0" },
 	{ "for j in 0..3 { atomic_add(H[:], f16(y)); }", "H2=.5 Y2=.25 Y3=1", "H2=3.663e-3 H3=0" },
 	/* what is read, or updated otherwise */

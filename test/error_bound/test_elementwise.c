@@ -1,10 +1,11 @@
-/* test_elementwise.c - tests that no correct execution of an elementwise op exceeds its bound, and that the bound is
- * not much larger than what correct executions reach.
+/* test_elementwise.c - tests that no correct execution of an elementwise op exceeds its bound, and that
+ * the bound is not much larger than what correct executions reach.
  *
- * In C, because it draws operands with errors and computes the formulas itself: in long double, at all corners of the
- * operands' intervals, times the approximation's error that hexc/LANGUAGE.md permits ("Precision"), rounded. Every
- * formula is monotone in each operand on its intervals, so the extremes are at corners. Long double is exact enough
- * (64 bits, relative 2^-64): what is compared differs by 2^-53 and more. It needs no library that CI may lack. */
+ * In C, because it draws operands with errors and computes the formulas itself: in long double, at all
+ * corners of the operands' intervals, times the approximation's error that hexc/LANGUAGE.md permits
+ * ("Precision"), rounded. Every formula is monotone in each operand on its intervals, so the extremes
+ * are at corners. Long double is exact enough (64 bits, relative 2^-64): what is compared differs by
+ * 2^-53 and more. It needs no library that CI may lack. */
 #include "test/error_bound/util_bound.h"
 #include <math.h>
 #include <stdio.h>
@@ -34,9 +35,9 @@ static Real nearest(const Real *x) { return nearbyintl(x[0]); }
 static Real cut(const Real *x) { return truncl(x[0]); }
 static Real same(const Real *x) { return x[0]; }
 
-/* The error that LANGUAGE.md permits: rel times the result, or times 1 if that is more and `of_1`; per_x per unit of
- * |x|. `times`: the bound is up to so many times the largest error, e.g. because it is f(x + e) - f(x - e).
- * `reached`: a correct execution comes so near to the bound of some element. */
+/* The error that LANGUAGE.md permits: rel times the result, or times 1 if that is more and `of_1`;
+ * per_x per unit of |x|. `times`: the bound is up to so many times the largest error, e.g. because it
+ * is f(x + e) - f(x - e). `reached`: a correct execution comes so near to the bound of some element. */
 typedef struct Formula {
 	const char *text, *from, *to;
 	int n;
@@ -121,8 +122,8 @@ rounded(const Formula *f, DType d, Real x)
 	return d == D_f64 ? (double)x : num_round(d, (double)x);
 }
 
-/* What correct executions return at the corners: *worst is the largest difference from r, *off that of exact results
- * before rounding. */
+/* What correct executions return at the corners: *worst is the largest difference from r, *off that of
+ * exact results before rounding. */
 static void
 corners(const Formula *f, DType d, const Sample *s, double r, double *worst, double *off)
 {
@@ -166,22 +167,27 @@ check(const Formula *f, unsigned inexact, uint64_t *seed, double *nearest_to_bou
 	}
 	bounded_run(b);
 	for (int i = 0; i < MANY; i++) {
-		double r = bounded_get(b, "C", i), bound = bounded_bound(b, "C", i), worst, off, most, times = f->times;
+		double r = bounded_get(b, "C", i), bound = bounded_bound(b, "C", i), worst, off, most,
+		       times = f->times;
 
 		corners(f, d, &s[i], r, &worst, &off);
 		if (s[i].e[0] <= 0 && s[i].e[1] <= 0 && s[i].e[2] <= 0)
 			times = 1;
 		if (off <= 0) {
-			ck_assert_msg(bound <= s[i].e[0] + s[i].e[1], "%s of exact operands: bound %g", f->text, bound);
+			ck_assert_msg(bound <= s[i].e[0] + s[i].e[1], "%s of exact operands: bound %g",
+			              f->text, bound);
 			continue;
 		}
-		ck_assert_msg(worst <= bound + 0x1p-50 * fabs(r), "%s of %.9g +- %g, %.9g +- %g: %g differs by %g, bound %g", f->text,
+		ck_assert_msg(worst <= bound + 0x1p-50 * fabs(r),
+		              "%s of %.9g +- %g, %.9g +- %g: %g differs by %g, bound %g", f->text,
 		              s[i].x[0], s[i].e[0], s[i].x[1], s[i].e[1], r, worst, bound);
-		/* each side is rounded by at most u of its magnitude; formats end in 2^-24 (f16), 2^-9 (e4m3) */
+		/* each side is rounded by at most u of its magnitude; formats end in 2^-24 (f16), 2^-9
+		 * (e4m3) */
 		most = times * off + 2 * unit * (fabs(r) + times * off);
 		most += d == D_f16 ? 0x1p-24 : d == D_e4m3 ? 0x1p-9 : 0;
 		most = isinf(times) ? fmax(s[i].e[0], s[i].e[1]) : most;
-		ck_assert_msg(bound <= 1.0001 * most + 0x1p-125, "%s of %.9g +- %g, %.9g +- %g: %g has bound %g, not %g",
+		ck_assert_msg(bound <= 1.0001 * most + 0x1p-125,
+		              "%s of %.9g +- %g, %.9g +- %g: %g has bound %g, not %g",
 		              f->text, s[i].x[0], s[i].e[0], s[i].x[1], s[i].e[1], r, bound, most);
 		*nearest_to_bound = fmax(*nearest_to_bound, worst / bound);
 	}
@@ -195,7 +201,8 @@ TEST_EACH(formulas, sizeof formula / sizeof *formula)
 
 	for (unsigned inexact = 0; inexact < 1u << f->n; inexact++)
 		check(f, inexact, &seed, &reached);
-	ck_assert_msg(reached >= f->reached, "%s (%s): correct executions reach %g of the bound", f->text, f->from,
+	ck_assert_msg(reached >= f->reached, "%s (%s): correct executions reach %g of the bound", f->text,
+	              f->from,
 	              reached);
 }
 

@@ -1,8 +1,8 @@
-/* test_matrix.c - tests bounds of dots whose operands are in shared memory (wgmma), sparse, or values times block
- * scales, and of sums that a loop carries in parts.
+/* test_matrix.c - tests bounds of dots whose operands are in shared memory (wgmma), sparse, or values
+ * times block scales, and of sums that a loop carries in parts.
  *
- * In C, because the bounds of the operands are inputs. As in test_sums.c a dot of k has 2 (k + 4) u times the sum of
- * magnitudes S, besides the errors E of its operands: |a| eb + ea (|b| + eb). */
+ * In C, because the bounds of the operands are inputs. As in test_sums.c a dot of k has 2 (k + 4) u
+ * times the sum of magnitudes S, besides the errors E of its operands: |a| eb + ea (|b| + eb). */
 #include "test/error_bound/util_bound.h"
 #include <math.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 
 #define K20 (2 * 20 * 0x1p-24) /* 2 n u for n = 16 + 4 */
 
-/* A warp role multiplies a[64, 16] and b[16, 8], which another has copied, onto C; A and B may be given transposed.
- * `text`: how acc is computed. */
+/* A warp role multiplies a[64, 16] and b[16, 8], which another has copied, onto C; A and B may be given
+ * transposed. `text`: how acc is computed. */
 typedef struct Async {
 	const char *text;
 	bool a_turned, b_turned;
@@ -35,7 +35,8 @@ static const Async async[] = {
 	{ "acc += async dot(a.T, b);", true, false, "A194=3~1 B29=2~1 C21=5", ABOUT(6), 1 },
 	{ "acc += async dot(a, b.T);", false, true, "A35=3~1 B83=2~1 C21=5", ABOUT(6), 1 },
 	{ "acc += async dot(a.T, b.T);", true, true, "A194=3~1 B83=2~1 C21=5", ABOUT(6), 1 },
-	{ "acc += async dot(a.T, b.T);", true, true, "A194=1.5 B83=2 C21=.25", ABOUT(3.25 * K20 + 3.25 * 0x1p-23), 1 },
+	{ "acc += async dot(a.T, b.T);", true, true, "A194=1.5 B83=2 C21=.25",
+	  ABOUT(3.25 * K20 + 3.25 * 0x1p-23), 1 },
 	/* The first product does not count what acc was, nor its error. */
 	{ FIRST, false, false, "A35=3~1 B29=2 C21=5~64", ABOUT(2), 1 },
 	{ FIRST, false, false, "A35=1.5 B29=2 C21=1e30", ABOUT(3 * K20 + 3 * 0x1p-23), 1 },
@@ -58,13 +59,16 @@ TEST_EACH(wgmma, sizeof async / sizeof *async)
 	Bounded *b;
 
 	snprintf(src, sizeof src,
-	         "kernel k(A: inout f16[%s], B: inout f16[%s], C: inout f32[64, 8], R: inout f16[64, 16],\n    D: out f32[64, 8], N: i64)\n"
-	         "{\n    grid(1);\n    let a: shared f16[%s], b: shared f16[%s];\n    let full: mbarrier[1] = 1;\n"
+	         "kernel k(A: inout f16[%s], B: inout f16[%s], C: inout f32[64, 8], R: inout f16[64, "
+	         "16],\n    D: out f32[64, 8], N: i64)\n"
+	         "{\n    grid(1);\n    let a: shared f16[%s], b: shared f16[%s];\n    let full: "
+	         "mbarrier[1] = 1;\n"
 	         "    roles {\n        producer warps 1 {\n            async copy(A[:, :], a, full[0]);\n"
 	         "            async copy(B[:, :], b, full[0]);\n            arrive full[0];\n        }\n"
 	         "        consumer warps 4 {\n            let r: register = R[:, :];\n"
 	         "            var acc: register f32[64, 8] = C[:, :];\n            await full[0], 0;\n"
-	         "            for k in 0..N {\n                %s\n                wait dots 0;\n            }\n"
+	         "            for k in 0..N {\n                %s\n                wait dots 0;\n         "
+	         "   }\n"
 	         "            D[:, :] = acc;\n        }\n    }\n}\n",
 	         a, bs, a, bs, w->text);
 	u->target = target_find("sm_90a");
@@ -72,7 +76,8 @@ TEST_EACH(wgmma, sizeof async / sizeof *async)
 	bounded_set(b, w->in);
 	bounded_run(b);
 	bound = bounded_bound(b, "D", 21);
-	ck_assert_msg(bound >= w->low && bound <= w->high, "%s: %g has bound %.9g, not from %.9g to %.9g", w->text,
+	ck_assert_msg(bound >= w->low && bound <= w->high, "%s: %g has bound %.9g, not from %.9g to %.9g",
+	              w->text,
 	              bounded_get(b, "D", 21), bound, w->low, w->high);
 	ck_assert(bounded_bound(b, "D", 20) <= 0 || isinf(bound));
 }
@@ -84,10 +89,14 @@ TEST_EACH(wgmma_slot, 2)
 
 	u->target = target_find("sm_90a");
 	b = bounded(u,
-	            "kernel k(A: f16[64, 16], B: f16[16, 8], I: inout i32[16], D: out f32[64, 8])\n{\n    grid(1);\n"
-	            "    let a: shared f16[2, 64, 16], b: shared f16[16, 8];\n    let full: mbarrier[1] = 1;\n"
-	            "    roles {\n        producer warps 1 {\n            async copy(A[:, :], a[0], full[0]);\n"
-	            "            async copy(A[:, :], a[1], full[0]);\n            async copy(B[:, :], b, full[0]);\n"
+	            "kernel k(A: f16[64, 16], B: f16[16, 8], I: inout i32[16], D: out f32[64, 8])\n{\n    "
+	            "grid(1);\n"
+	            "    let a: shared f16[2, 64, 16], b: shared f16[16, 8];\n    let full: mbarrier[1] = "
+	            "1;\n"
+	            "    roles {\n        producer warps 1 {\n            async copy(A[:, :], a[0], "
+	            "full[0]);\n"
+	            "            async copy(A[:, :], a[1], full[0]);\n            async copy(B[:, :], b, "
+	            "full[0]);\n"
 	            "            arrive full[0];\n        }\n        consumer warps 4 {\n"
 	            "            let i: register = I[:];\n            var acc: register f32[64, 8] = 0;\n"
 	            "            await full[0], 0;\n            acc += async dot(a[i64(i[0])], b);\n"
@@ -100,10 +109,10 @@ TEST_EACH(wgmma_slot, 2)
 
 /* ---- block scales ---------------------------------------------------------------------------------- */
 
-/* x times s, in blocks of 32, may be rounded to the types in which the program multiplies, or not at all. `through` is
- * that type. All 64 elements of a row of x are `value`, its scales `scale`, and b is 1. Each product may be off by
- * `off`: half the spacing below the smallest normal number of the type, as much for the scale if it is rounded there
- * (times the largest value), nothing above. */
+/* x times s, in blocks of 32, may be rounded to the types in which the program multiplies, or not at
+ * all. `through` is that type. All 64 elements of a row of x are `value`, its scales `scale`, and b is
+ * 1. Each product may be off by `off`: half the spacing below the smallest normal number of the type,
+ * as much for the scale if it is rounded there (times the largest value), nothing above. */
 typedef struct Scales {
 	const char *x, *s, *through;
 	double value, scale, off;
@@ -153,16 +162,19 @@ TEST_EACH(block_scales, 2 * sizeof block / sizeof *block)
 	bounded_run(b);
 	bound = bounded_bound(b, "D", at);
 	r = bounded_get(b, "D", at);
-	/* E, and 2 (64 + 4) u of the magnitudes, and one rounding of each side; sums of integers are exact */
+	/* E, and 2 (64 + 4) u of the magnitudes, and one rounding of each side; sums of integers are
+	 * exact */
 	most = 64 * k->off;
 	if (most > 0 || fmod(k->value * k->scale, 1) > 0)
 		most += 138 * (r + most) * 0x1p-24 + 0x1p-126;
-	ck_assert_msg(bound >= most && bound <= 1.001 * most + 0x1p-126, "%g * %g (%s, %s in %s): %g has bound %.9g, not "
+	ck_assert_msg(bound >= most && bound <= 1.001 * most + 0x1p-126,
+	              "%g * %g (%s, %s in %s): %g has bound %.9g, not "
 	              "%.9g", k->value, k->scale, k->x, k->s, k->through, r, bound, most);
 }
 
-/* A dot with scales, as pass legalize leaves it: values [16, 64] and [64, 8], a scale of a for 32 of them, of b for
- * 16; the bound of 1.5 * 3 times 1 * 4 (the scales' magnitudes) is 2 (64 + 4) u and one rounding. */
+/* A dot with scales, as pass legalize leaves it: values [16, 64] and [64, 8], a scale of a for 32 of
+ * them, of b for 16; the bound of 1.5 * 3 times 1 * 4 (the scales' magnitudes) is 2 (64 + 4) u and one
+ * rounding. */
 static const char scaled_ir[] =
 	"kernel t {\n  warps 4\n  masked\n"
 	"  param %1.A tensor A : global e4m3[?, ?] read written size %20, %21 stride %21, %22\n"
@@ -171,7 +183,8 @@ static const char scaled_ir[] =
 	"  param %4.T tensor T : global e4m3[?, ?] read written size %25, %23 stride %23, %22\n"
 	"  param %5.D tensor D : global f32[?, ?] written size %20, %23 stride %23, %22\n"
 	"  grid {\n    %6 = const value 1 : i64\n    yield %6, %6, %6\n  }\n"
-	"  body {\n    %20 = const value 16 : i64\n    %21 = const value 64 : i64\n    %22 = const value 1 : i64\n"
+	"  body {\n    %20 = const value 16 : i64\n    %21 = const value 64 : i64\n    %22 = const value "
+	"1 : i64\n"
 	"    %23 = const value 8 : i64\n    %24 = const value 2 : i64\n    %25 = const value 4 : i64\n"
 	"    %26 = const value 0 : i64\n"
 	"    %30 = view %1, %26, %26 : global e4m3[16, 64]\n    %31 = load %30 : reg e4m3[16, 64]\n"
@@ -209,10 +222,12 @@ TEST_EACH(scaled_dot, 4)
 /* 2 of 4 values along k, at positions 0 and 1: a[16, 32] from [16, 16]; the positions must be exact. */
 TEST_EACH(sparse, 4)
 {
-	static const char *const in[] = { "V17=3~1 B8=2", "V17=3~1 B8=2~1", "V17=3 B8=2~1", "V17=3 B8=2~1 I0=0~1" };
+	static const char *const in[] = { "V17=3~1 B8=2", "V17=3~1 B8=2~1", "V17=3 B8=2~1",
+	         "V17=3 B8=2~1 I0=0~1" };
 	static const char *const bounds[] = { "D8=2 D9=0", "D8=6 D9=0", "D8=3 D9=0", "D=inf" };
 	Bounded *b = bounded(u,
-	                     "kernel k(V: inout f16[16, 16], I: inout i32[16, 16], B: inout f16[32, 8], D: out f32[16, 8])\n"
+	                     "kernel k(V: inout f16[16, 16], I: inout i32[16, 16], B: inout f16[32, 8], "
+	                     "D: out f32[16, 8])\n"
 	                     "{\n    grid(1);\n    let p = u2(I[:, :] + iota(1, 16, 16) % 2);\n"
 	                     "    D[:, :] = dot(sparse(V[:, :], p), B[:, :]);\n}\n",
 	                     "");
@@ -230,7 +245,8 @@ static const char sparse_ir[] =
 	"  param %%3.P tensor P : global i32[?, ?] read written size %%20, %%%d stride %%%d, %%22\n"
 	"  param %%5.D tensor D : global f32[?, ?] written size %%20, %%23 stride %%23, %%22\n"
 	"  grid {\n    %%6 = const value 1 : i64\n    yield %%6, %%6, %%6\n  }\n"
-	"  body {\n    %%20 = const value 16 : i64\n    %%21 = const value 32 : i64\n    %%22 = const value 1 : i64\n"
+	"  body {\n    %%20 = const value 16 : i64\n    %%21 = const value 32 : i64\n    %%22 = const "
+	"value 1 : i64\n"
 	"    %%23 = const value 8 : i64\n    %%24 = const value 16 : i64\n    %%26 = const value 0 : i64\n"
 	"    %%30 = view %%1, %%26, %%26 : global f16[16, %d]\n    %%31 = load %%30 : reg f16[16, %d]\n"
 	"    %%32 = view %%2, %%26, %%26 : global f16[%d, 8]\n    %%33 = load %%32 : reg f16[%d, 8]\n"
@@ -239,13 +255,14 @@ static const char sparse_ir[] =
 	"    %%39 = dot %%31, %%33, %%38, %%36 sparse %d : reg f32[16, 8]\n"
 	"    %%40 = view %%5, %%26, %%26 : global f32[16, 8]\n    store %%39, %%40\n    yield\n  }\n}\n";
 
-/* Positions 0 and 1 of each 4: of A along rows, of B along columns. In A value 17 is element (1, 1); in B value 8 is
- * element (1, 0), and value 16 is element (4, 0). */
+/* Positions 0 and 1 of each 4: of A along rows, of B along columns. In A value 17 is element (1, 1); in
+ * B value 8 is element (1, 0), and value 16 is element (4, 0). */
 TEST_EACH(sparse_dot, 6)
 {
 	static const char *const in[] = { "A17=3 B8=2", "A17=3~1 B8=2", "A17=3 B8=2 P0=0~1",
 		                          "A33=3 B8=2", "A36=3 B16=2~1", "A33=3 B8=2 P0=0~1" };
-	static const char *const bounds[] = { "D=0", "D8=2 D9=0 D0=0", "D=inf", "D=0", "D8=3 D9=0 D0=0", "D=inf" };
+	static const char *const bounds[] = { "D=0", "D8=2 D9=0 D0=0", "D=inf", "D=0", "D8=3 D9=0 D0=0",
+	         "D=inf" };
 	bool right = _i >= 3;
 	int k = right ? 32 : 16, n = right ? 8 : 16;
 	char ir[3000];
@@ -263,9 +280,9 @@ TEST_EACH(sparse_dot, 6)
 
 /* ---- sums that a loop carries in parts -------------------------------------------------------------- */
 
-/* Lanes carry partial sums of n iterations of 4 terms: a term is rounded up to n + 4 times on each side. Each
- * iteration's terms have magnitude S. Its bound is 2 * 4 u S and a rounding for the sum, 2 (n + 1 + 4) u S for what is
- * carried, and a rounding of the carried sum r: (24 or 22 S + 2 r) u. */
+/* Lanes carry partial sums of n iterations of 4 terms: a term is rounded up to n + 4 times on each
+ * side. Each iteration's terms have magnitude S. Its bound is 2 * 4 u S and a rounding for the sum, 2
+ * (n + 1 + 4) u S for what is carried, and a rounding of the carried sum r: (24 or 22 S + 2 r) u. */
 typedef struct Late {
 	const char *type, *body;
 	int n;
@@ -281,11 +298,14 @@ static const Late late[] = {
 	{ "f32", "s += sum(x, 1);", 2, 1.5, .5, ABOUT(1) },
 	{ "f32", "s = s + sum(x, 1);", 2, -1.5, 0, ABOUT((2 * 24 * 1.5 + 2 * 4.5) * 0x1p-24) },
 	/* halved before each addition: the first iteration's error halves, too */
-	{ "f32", "s = s * h + sum(x, 1);", 2, 1.5, 0, ABOUT(((24 * 1.5 + 2 * 1.5) / 2 + 24 * 1.5 + 2 * 2.25) * 0x1p-24) },
+	{ "f32", "s = s * h + sum(x, 1);", 2, 1.5, 0,
+	  ABOUT(((24 * 1.5 + 2 * 1.5) / 2 + 24 * 1.5 + 2 * 2.25) * 0x1p-24) },
 	{ "f32", "s = s * h + sum(x, 1);", 2, 1.5, .5, ABOUT(.75) },
 	{ "f32", "s += sum(x, 1);", 2, 0, 0, 0, 0 },
-	{ "f16", "s += sum(x, 1);", 1, 1.5, 0, ABOUT(1.5 * (8 * 0x1p-24 + 4 * 0x1p-11)) }, /* not carried in parts */
-	{ "f64", "s += sum(x, 1);", 1, 1.5, 0, ABOUT(1.5 * 12 * 0x1p-53 + 1.5 * 0x1p-52 + 1.5 * 8 * 0x1p-53 + 1.5 * 0x1p-52) },
+	/* not carried in parts */
+	{ "f16", "s += sum(x, 1);", 1, 1.5, 0, ABOUT(1.5 * (8 * 0x1p-24 + 4 * 0x1p-11)) },
+	{ "f64", "s += sum(x, 1);", 1, 1.5, 0,
+	  ABOUT(1.5 * 12 * 0x1p-53 + 1.5 * 0x1p-52 + 1.5 * 8 * 0x1p-53 + 1.5 * 0x1p-52) },
 	{ "i32", "s += sum(x, 1);", 3, 2, 1, ABOUT(3) },
 	{ "i32", "s += sum(x, 1);", 3, 2, 0, 0, 0 },
 	/* an extreme is as far off as any of its terms */
@@ -311,7 +331,8 @@ TEST_EACH(carried, sizeof late / sizeof *late)
 		bounded_put(b, "X", l->n * 4 + 4 * i + 1, l->x, l->e);
 	bounded_run(b);
 	bound = bounded_bound(b, "S", 1);
-	ck_assert_msg(bound >= l->low && bound <= l->high, "%s of %g +- %g (%s): %g has bound %.9g, not from %.9g to %.9g",
+	ck_assert_msg(bound >= l->low && bound <= l->high,
+	              "%s of %g +- %g (%s): %g has bound %.9g, not from %.9g to %.9g",
 	              l->body, l->x, l->e, l->type, bounded_get(b, "S", 1), bound, l->low, l->high);
 	ck_assert(bounded_bound(b, "S", 0) <= 0);
 }

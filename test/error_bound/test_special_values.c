@@ -1,9 +1,9 @@
-/* test_special_values.c - tests bounds of single ops at infinities, NaN, zeros, the ends of formats, and operands of
- * which one value more or less decides.
+/* test_special_values.c - tests bounds of single ops at infinities, NaN, zeros, the ends of formats,
+ * and operands of which one value more or less decides.
  *
- * In C, and not as a text test, because the bounds of the operands are inputs. A row's expectation is derived from
- * what a correct execution may return: `low` is the largest difference that two correct executions have, or a lower
- * bound of it, and the bound is at most `high`. */
+ * In C, and not as a text test, because the bounds of the operands are inputs. A row's expectation is
+ * derived from what a correct execution may return: `low` is the largest difference that two correct
+ * executions have, or a lower bound of it, and the bound is at most `high`. */
 #include "test/error_bound/util_bound.h"
 #include <math.h>
 #include <stdio.h>
@@ -41,7 +41,8 @@ static const Row row[] = {
 	{ "f32", "f32", "x - y", { { INF, 0 }, { INF, 0 } }, SURE },
 	{ "f32", "f32", "x - y", { { INF, INF }, { INF, 0 } }, LOST },
 	{ "f32", "f32", "x + y", { { 1, INF }, { 1, 0 } }, LOST },
-	/* The largest number, plus half its distance to 2^128, rounds to infinity; a little less does not. */
+	/* The largest number, plus half its distance to 2^128, rounds to infinity; a little less does
+	 * not. */
 	{ "f32", "f32", "x + y", { { F32_MAX, 0x1p103 }, { 0, 0 } }, LOST },
 	{ "f32", "f32", "x - y", { { -F32_MAX, 0x1p103 }, { 0, 0 } }, LOST },
 	{ "f32", "f32", "x + y", { { 0x1p127, 0x1p126 }, { 0, 0 } }, WITHIN(0x1p126, 0x1.001p126) },
@@ -62,7 +63,8 @@ static const Row row[] = {
 	{ "f32", "f32", "x * y", { { 1e20, 9e19 }, { 1e20, 9e19 } }, LOST },
 	{ "f32", "f32", "x * y + z", { { INF, 0 }, { 3, 1 }, { 1, 1 } }, SURE },
 	{ "f32", "f32", "x * y + z", { { INF, 0 }, { 3, 3 }, { 1, 1 } }, LOST },
-	{ "f32", "f32", "x * y + z", { { 2, .5 }, { 3, .25 }, { 1, .125 } }, ABOUT(2 * .25 + 3 * .5 + .125 + .125) },
+	{ "f32", "f32", "x * y + z", { { 2, .5 }, { 3, .25 }, { 1, .125 } },
+	  ABOUT(2 * .25 + 3 * .5 + .125 + .125) },
 
 	/* Quotients: (|x| + ex) / (|y| - ey) - |x / y|, unless y may be 0. */
 	{ "f32", "f32", "exact(x / y)", { { 6, 1 }, { 2, 1 } }, ABOUT(7 - 3) },
@@ -98,7 +100,8 @@ static const Row row[] = {
 	{ "f32", "f32", "x / y", { { TINY, 0 }, { 4, 0 } }, WITHIN(TINY / 4, 1.01 * TINY) },
 	{ "f32", "f32", "exact(x / y)", { { 1, 0 }, { 0x1p-127, 0 } }, SURE },
 	{ "f64", "f64", "x / y", { { 1, 0 }, { 3, 0 } }, SURE },
-	/* By a power of two it is a product, if the reciprocal is a number; 2^-128 has none, and 3 is none. */
+	/* By a power of two it is a product, if the reciprocal is a number; 2^-128 has none, and 3 is
+	 * none. */
 	{ "f32", "f32", "x / 4.0", { { 6, 0 } }, SURE },
 	{ "f32", "f32", "x / -0.25", { { 6, 0 } }, SURE },
 	{ "f32", "f32", "x / 4.0", { { 6, 1 } }, ABOUT(.25) },
@@ -201,7 +204,8 @@ static const Row row[] = {
 	{ "f32", "i32", "i32(!(x < 0.0))", { { 1, 2 } }, WITHIN(1, 1) },
 	{ "f32", "i32", "i32((x < 0.0) != (y < 0.0))", { { 1, 2 }, { 1, 0 } }, WITHIN(1, 1) },
 
-	/* Choices: by the distance of both sides where the condition is unsure, else that of the side chosen. */
+	/* Choices: by the distance of both sides where the condition is unsure, else that of the side
+	 * chosen. */
 	{ "f32", "f32", "where(x < 0.0, y, z)", { { 1, 0 }, { 5, 1 }, { 7, 2 } }, WITHIN(2, 2) },
 	{ "f32", "f32", "where(x < 0.0, y, z)", { { -1, 0 }, { 5, 1 }, { 7, 2 } }, WITHIN(1, 1) },
 	{ "f32", "f32", "where(x < 0.0, y, z)", { { 1, 0 }, { 5, 1 }, { 7, 0 } }, SURE },
@@ -236,7 +240,8 @@ static const Row row[] = {
 	{ "f32", "i32", "i32(bool(x))", { { NAN, INF } }, WITHIN(1, 1) },
 	{ "f32", "i32", "i32(bool(x))", { { INF, INF } }, WITHIN(1, 1) },
 	{ "f32", "i8", "i8(x < y)", { { 0, 1 }, { 0, 0 } }, WITHIN(1, 1) },
-	/* Integers to wider ones, unless a negative number becomes a large one; to others nothing is known. */
+	/* Integers to wider ones, unless a negative number becomes a large one; to others nothing is
+	 * known. */
 	{ "i8", "i32", "i32(x)", { { -5, 1 } }, WITHIN(1, 1) },
 	{ "i8", "i32", "i32(x)", { { 0, 1 } }, WITHIN(1, 1) },
 	{ "u8", "i32", "i32(x)", { { 5, 1 } }, WITHIN(1, 1) },
@@ -315,7 +320,8 @@ check(const Row *r, bool all)
 	bounded_run(b);
 	bound = bounded_bound(b, "C", 5);
 	ck_assert_msg(bound >= r->low && bound <= r->high,
-	              "%s (%s) of %g +- %g, %g +- %g, %g +- %g is %g: bound %.9g, not between %.9g and %.9g", r->text,
+	              "%s (%s) of %g +- %g, %g +- %g, %g +- %g is %g: bound %.9g, not between %.9g and "
+	              "%.9g", r->text,
 	              r->from, r->in[0].x, r->in[0].e, r->in[1].x, r->in[1].e, r->in[2].x, r->in[2].e,
 	              bounded_get(b, "C", 5), bound, r->low, r->high);
 }

@@ -1,9 +1,11 @@
-/* test_sums.c - tests bounds of sums and dots: any order, fused or not, errors of terms; sums that are exact.
+/* test_sums.c - tests bounds of sums and dots: any order, fused or not, errors of terms; sums that are
+ * exact.
  *
- * In C, because the bounds of the terms are inputs. The expected bound is the contract of hexc/LANGUAGE.md,
- * "Precision": 2 n u times the sum of magnitudes S for n terms (a dot of k has n = k + 4), besides the errors E of the
- * terms, and one rounding of each side to the result's type. The contract is reached within a factor of 2 by sums in
- * which all roundings go one way (truncated, in test `one_way`), so half a bound fails. */
+ * In C, because the bounds of the terms are inputs. The expected bound is the contract of
+ * hexc/LANGUAGE.md, "Precision": 2 n u times the sum of magnitudes S for n terms (a dot of k has n = k
+ * + 4), besides the errors E of the terms, and one rounding of each side to the result's type. The
+ * contract is reached within a factor of 2 by sums in which all roundings go one way (truncated, in
+ * test `one_way`), so half a bound fails. */
 #include "test/error_bound/util_bound.h"
 #include <math.h>
 #include <stdio.h>
@@ -13,8 +15,8 @@
 #define INF ((double)INFINITY)
 #define F32_MAX 0x1.fffffep127
 
-/* Sums of up to 8 terms x[i] with errors e[i]; the others are 0. `text` sums tile x, of type `type`, to one number of
- * type `to`. The bound is from `low` to `high`. */
+/* Sums of up to 8 terms x[i] with errors e[i]; the others are 0. `text` sums tile x, of type `type`, to
+ * one number of type `to`. The bound is from `low` to `high`. */
 typedef struct Sum {
 	const char *type, *to, *text;
 	double x[8], e[8], low, high;
@@ -68,13 +70,15 @@ static const Sum sums[] = {
 	{ "f32", "f32", "sum(x * y, 1)", { 1 + 0x1p-13, -1 }, { 0 }, 0x1p-26, 1e-5 },
 	{ "f32", "f32", "sum(x * 0.3333333432674408, 1)", { 3, 3, -6 }, { 0 }, 0x1p-25, 1e-5 },
 	{ "f32", "f32", "sum(0.3333333432674408 * x, 1)", { 3, 3, -6 }, { 0 }, 0x1p-25, 1e-5 },
-	{ "f32", "f32", "reshape(sum(reshape(x * y, 8), 0), 1, 1)", { 1 + 0x1p-13, -1 }, { 0 }, 0x1p-26, 1e-5 },
+	{ "f32", "f32", "reshape(sum(reshape(x * y, 8), 0), 1, 1)", { 1 + 0x1p-13, -1 }, { 0 }, 0x1p-26,
+	  1e-5 },
 	{ "f32", "f32", "sum(reshape(x * y, 1, 8), 1)", { 1 + 0x1p-13, -1 }, { 0 }, 0x1p-26, 1e-5 },
 	{ "f32", "f32", "sum(y * x, 1)", { 1 + 0x1p-13, -1 }, { 0 }, 0x1p-26, 1e-5 },
 	{ "f32", "f32", "sum(exact(x * y), 1)", { 1 + 0x1p-13, -1 }, { 0 }, SURE },
 	{ "f32", "f32", "sum(x * x, 1)", { 3, -1, 5 }, { 0 }, SURE },
 	{ "f32", "f32", "reshape(sum(reshape(x * x, 8), 0), 1, 1)", { 3, -1, 5 }, { 0 }, SURE },
-	{ "f32", "f32", "reshape(sum(reshape(x, 8), 0), 1, 1)", { 3, -1, .5 }, { 0 }, ABOUT(4.5 * N8 + 2.5 * 0x1p-23) },
+	{ "f32", "f32", "reshape(sum(reshape(x, 8), 0), 1, 1)", { 3, -1, .5 }, { 0 },
+	  ABOUT(4.5 * N8 + 2.5 * 0x1p-23) },
 	{ "f32", "f32", "sum(reshape(x * x, 1, 8), 1)", { 3, -1, 5 }, { 0 }, SURE },
 	/* Extremes are as far off as any element may be. */
 	{ "f32", "f32", "reduce_max(x, 1)", { 3, 2 }, { .5, .75 }, .5, .75 },
@@ -93,13 +97,20 @@ static const Sum sums[] = {
 	{ "f32", "i32", "argmin(x, 1)", { -3, 2, 1, -2.5 }, { .25, 0, 0, .25 }, 3, 3 },
 	{ "f32", "i32", "argmin(x, 1)", { -3, 2, 1, -2.5 }, { .25, 0, 0, .24 }, SURE },
 	{ "f32", "i32", "argmax(x, 1)", { 1, INF, 2, 0, 0, 3 }, { 0, 0, .5, 0, 0, .1 }, SURE },
-	/* not argmax: the extreme of another tile, an index along another dimension, the last of equal ones */
-	{ "f32", "i32", "reduce_min(where(x == reduce_max(x, 1), iota(1, 1, 8), 99), 1)", { 3, 2.9 }, { .1, .1 }, 1, 99 },
-	{ "f32", "i32", "reduce_min(where(y == reduce_max(x, 1), iota(1, 1, 8), 99), 1)", { .5, .25 }, { .1 }, 99, 99 },
-	{ "f32", "i32", "reduce_min(where(x == reduce_max(x, 1), iota(0, 1, 8), 99), 1)", { 3, 2.9 }, { .1, .1 }, 99, 99 },
-	{ "f32", "i32", "reduce_max(where(x == reduce_max(x, 1), iota(1, 1, 8), -1), 1)", { 3, 2.9 }, { .1, .1 }, 2, 2 },
-	{ "f32", "i32", "reduce_min(where(x <= reduce_max(x, 1), iota(1, 1, 8), 99), 1)", { 3, 2.9 }, { .1, .1 }, 98, 99 },
-	{ "f32", "i32", "reduce_min(where(x == reduce_max(x, 1), 5 - iota(1, 1, 8), 99), 1)", { 3, 2.9 }, { .1, .1 }, 94, 99 },
+	/* not argmax: the extreme of another tile, an index along another dimension, the last of equal
+	 * ones */
+	{ "f32", "i32", "reduce_min(where(x == reduce_max(x, 1), iota(1, 1, 8), 99), 1)", { 3, 2.9 },
+	  { .1, .1 }, 1, 99 },
+	{ "f32", "i32", "reduce_min(where(y == reduce_max(x, 1), iota(1, 1, 8), 99), 1)", { .5, .25 },
+	  { .1 }, 99, 99 },
+	{ "f32", "i32", "reduce_min(where(x == reduce_max(x, 1), iota(0, 1, 8), 99), 1)", { 3, 2.9 },
+	  { .1, .1 }, 99, 99 },
+	{ "f32", "i32", "reduce_max(where(x == reduce_max(x, 1), iota(1, 1, 8), -1), 1)", { 3, 2.9 },
+	  { .1, .1 }, 2, 2 },
+	{ "f32", "i32", "reduce_min(where(x <= reduce_max(x, 1), iota(1, 1, 8), 99), 1)", { 3, 2.9 },
+	  { .1, .1 }, 98, 99 },
+	{ "f32", "i32", "reduce_min(where(x == reduce_max(x, 1), 5 - iota(1, 1, 8), 99), 1)", { 3, 2.9 },
+	  { .1, .1 }, 94, 99 },
 	{ "f32", "i32", "reduce_min(where(x == 3.0, iota(1, 1, 8), 99), 1)", { 3, 2.9 }, { .1, .1 }, 98, 99 },
 	{ "f32", "i32", "argmax(x, 1)", { 1, 5, 2, 0, 0, 3 }, { 0, INF }, 6, 6 },
 };
@@ -133,7 +144,8 @@ check_sum(const Sum *s, bool inout, int row)
 	}
 	bounded_run(b);
 	bound = bounded_bound(b, "C", row);
-	ck_assert_msg(bound >= s->low && bound <= s->high, "%s (%s) of %g +- %g, %g +- %g, .. is %g: bound %.9g, not "
+	ck_assert_msg(bound >= s->low && bound <= s->high,
+	              "%s (%s) of %g +- %g, %g +- %g, .. is %g: bound %.9g, not "
 	              "between %.9g and %.9g", s->text, s->type, s->x[0], s->e[0], s->x[1], s->e[1],
 	              bounded_get(b, "C", row), bound, s->low, s->high);
 }
@@ -145,13 +157,16 @@ TEST_EACH(rows, sizeof sums / sizeof *sums)
 		check_sum(&sums[_i], false, 0);
 }
 
-/* 1 and 63 numbers of almost 2^-23: a truncating accumulator that starts with the 1 loses all of them, one that ends
- * with it none. The bound is 2 * 64 * 2^-24 and the last rounding: at most 10 % more. Along both dimensions. */
+/* 1 and 63 numbers of almost 2^-23: a truncating accumulator that starts with the 1 loses all of them,
+ * one that ends with it none. The bound is 2 * 64 * 2^-24 and the last rounding: at most 10 % more.
+ * Along both dimensions. */
 TEST_EACH(one_way, 2)
 {
-	Bounded *b = bounded(u, _i ? "kernel k(X: f32[64, 1], C: out f32[1, 1]) { grid(1); C[:, :] = sum(X[:, :], 0); }"
-	                           : "kernel k(X: f32[1, 64], C: out f32[1, 1]) { grid(1); C[:, :] = sum(X[:, :], 1); }",
-	                     "");
+	static const char *const src[] = {
+		"kernel k(X: f32[64, 1], C: out f32[1, 1]) { grid(1); C[:, :] = sum(X[:, :], 0); }",
+		"kernel k(X: f32[1, 64], C: out f32[1, 1]) { grid(1); C[:, :] = sum(X[:, :], 1); }",
+	};
+	Bounded *b = bounded(u, src[_i], "");
 	double bound;
 
 	for (int i = 0; i < 64; i++)
@@ -161,13 +176,14 @@ TEST_EACH(one_way, 2)
 	ck_assert(bound >= 63 * 0x1.fep-24 && bound <= 1.1 * 63 * 0x1.fep-24);
 }
 
-/* A tile that reaches past the tensor: what is not there has no error, and is no extreme. Of the 6 elements that are
- * there 2 and 5 may be the largest. */
+/* A tile that reaches past the tensor: what is not there has no error, and is no extreme. Of the 6
+ * elements that are there 2 and 5 may be the largest. */
 TEST(masked)
 {
 	Bounded *b = bounded(u,
-	                     "kernel k(X: inout f32[N], I: out i32[1], S: out f32[1], P: out f32[1])\n{\n    grid(1);\n"
-	                     "    let x: register = X[0 :+ 8];\n    I[:] = argmax(x, 0);\n    S[:] = sum(x, 0);\n"
+	                     "kernel k(X: inout f32[N], I: out i32[1], S: out f32[1], P: out f32[1])\n{\n"
+	                     "    grid(1);\n    let x: register = X[0 :+ 8];\n    I[:] = argmax(x, 0);\n"
+	                     "    S[:] = sum(x, 0);\n"
 	                     "    P[:] = sum(x * (x - 4.0), 0);\n}\n",
 	                     "N=6");
 
@@ -175,7 +191,10 @@ TEST(masked)
 	bounded_run(b);
 	/* E = .4375; E of the products: e (|x| + |x - 4|) + e^2 */
 	bounded_expect(b, "I0=3 S0=.4375:.4376 P0=2.582", "masked");
-	b = bounded(u, "kernel k(X: f32[N], P: out f32[1]) { grid(1); let x = X[0 :+ 8]; P[:] = sum(x * x, 0); }", "N=6");
+	b = bounded(u,
+	            "kernel k(X: f32[N], P: out f32[1])\n"
+	            "{ grid(1); let x = X[0 :+ 8]; P[:] = sum(x * x, 0); }",
+	            "N=6");
 	bounded_set(b, "X2=5 X5=3");
 	bounded_run(b);
 	bounded_expect(b, "P0=0", "masked integers");
@@ -183,7 +202,8 @@ TEST(masked)
 
 /* ---- dots ------------------------------------------------------------------------------------------ */
 
-/* C + A B: A is rows x 16, B 16 x 8. The first row and column have three elements of errors; others are 0. */
+/* C + A B: A is rows x 16, B 16 x 8. The first row and column have three elements of errors; others are
+ * 0. */
 typedef struct Dot {
 	const char *type, *acc;
 	double a[3], ea[3], b[3], eb[3], c, ec, low, high;
@@ -205,7 +225,8 @@ static const Dot dots[] = {
 	{ "bf16", "f32", { 0 }, { .5 }, { 0 }, { .25 }, 0, 0, ABOUT(.125) },
 	/* integers up to 2^24, and one that is none: of a, b, or c */
 	{ "f16", "f32", { 2048, 2048 }, { 0 }, { 2048, -2048 }, { 0 }, 1 << 23, 0, SURE },
-	{ "f16", "f32", { 2048, 2048 }, { 0 }, { 2048, -2048 }, { 0 }, (1 << 23) + 1, 0, ABOUT(0x1p24 * K20 + 1) },
+	{ "f16", "f32", { 2048, 2048 }, { 0 }, { 2048, -2048 }, { 0 }, (1 << 23) + 1, 0,
+	  ABOUT(0x1p24 * K20 + 1) },
 	{ "f16", "f32", { 3 }, { 0 }, { 1, .5 }, { 0 }, 0, 0, ABOUT(3 * K20 + 3 * 0x1p-23) },
 	{ "f16", "f32", { 3, .5 }, { 0 }, { 1 }, { 0 }, 0, 0, ABOUT(3 * K20 + 3 * 0x1p-23) },
 	{ "f16", "f32", { 3 }, { 0 }, { 1 }, { 0 }, 4, 0, SURE },
@@ -235,11 +256,13 @@ check_dot(const Dot *d, bool turned, bool batch, const bool inout[3])
 
 	snprintf(b_shape, sizeof b_shape, turned ? "%s8, 16" : "%s16, 8", two);
 	snprintf(src, sizeof src,
-	         "kernel k(A: %s%s[%s16, 16], B: %s%s[%s], C: %s%s[%s16, 8], D: out %s[%s16, 8])\n{\n    grid(1);\n"
+	         "kernel k(A: %s%s[%s16, 16], B: %s%s[%s], C: %s%s[%s16, 8], D: out %s[%s16, 8])\n{\n    "
+	         "grid(1);\n"
 	         "    var acc: register %s[%s16, 8] = C[%s:, :];\n"
 	         "    acc += dot(A[%s:, :], B[%s:, :]%s%s);\n    D[%s:, :] = acc;\n}\n",
 	         inout[0] ? "inout " : "", d->type, two, inout[1] ? "inout " : "", d->type, b_shape,
-	         inout[2] ? "inout " : "", d->acc, two, d->acc, two, d->acc, two, all, all, all, turned ? ".T" : "",
+	         inout[2] ? "inout " : "", d->acc, two, d->acc, two, d->acc, two, all, all, all,
+	         turned ? ".T" : "",
 	         strcmp(d->acc, "f16") == 0 ? ", f16" : "", all);
 	b = bounded(u, src, "");
 	for (int i = 0; i < 3; i++) {
@@ -252,7 +275,8 @@ check_dot(const Dot *d, bool turned, bool batch, const bool inout[3])
 	bounded_run(b);
 	bound = bounded_bound(b, "D", batch * 128 + 2 * 8 + 3);
 	ck_assert_msg(bound >= d->low && bound <= d->high,
-	              "(%g +- %g) (%g +- %g) + %g +- %g (%s) is %g: bound %.9g, not between %.9g and %.9g", d->a[0],
+	              "(%g +- %g) (%g +- %g) + %g +- %g (%s) is %g: bound %.9g, not between %.9g and "
+	              "%.9g", d->a[0],
 	              d->ea[0], d->b[0], d->eb[0], d->c, d->ec, d->type,
 	              bounded_get(b, "D", batch * 128 + 2 * 8 + 3), bound, d->low, d->high);
 }

@@ -1,4 +1,5 @@
-/* util_bound.c - runs a kernel that bound_kernel has rewritten, with bounds of the inputs that the test chooses. */
+/* util_bound.c - runs a kernel that bound_kernel has rewritten, with bounds of the inputs that the test
+ * chooses. */
 #include "test/error_bound/util_bound.h"
 #include "hexc/interp/launch_query.h"
 #include "hexc/ir/verify/verify.h"
@@ -209,14 +210,18 @@ bounded_expect(const Bounded *b, const char *bounds, const char *what)
 	int64_t i;
 
 	while ((end = next_value(&bounds, name, &i))) {
-		double low = strtod(bounds + 1, NULL), high = *end == ':' ? strtod(end + 1, &end) : 1.001 * low;
+		double low = strtod(bounds + 1, NULL), high = *end == ':' ? strtod(end + 1,
+		                                                                   &end)
+		                                                          : 1.001 * low;
 		int64_t n = i < 0 ? b->arg[tensor_index(b, name)].count : i + 1;
 
 		for (int64_t e = i < 0 ? 0 : i; e < n; e++) {
 			double bound = bounded_bound(b, name, e);
 
-			ck_assert_msg(bound >= low && bound <= high, "%s: %s[%lld] is %g: bound %.9g, not from %.9g to "
-			              "%.9g", what, name, (long long)e, bounded_get(b, name, e), bound, low, high);
+			ck_assert_msg(bound >= low && bound <= high,
+			              "%s: %s[%lld] is %g: bound %.9g, not from %.9g to "
+			              "%.9g", what, name, (long long)e, bounded_get(b, name, e), bound,
+			              low, high);
 		}
 		bounds = end;
 	}
