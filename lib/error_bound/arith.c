@@ -109,6 +109,13 @@ bound_roundoff(DType d)
 	return dtype_info[d].codes == C_table ? 0 : ldexp(1, -(dtype_info[d].man + 1));
 }
 
+/* Sums of magnitudes are f64 themselves, so 2^53 may be a larger sum that was rounded. */
+double
+bound_integers(DType d)
+{
+	return ldexp(1, dtype_info[d].man + 1) - (d == D_f64);
+}
+
 /* Returns the smallest positive, or smallest normal, value: approximations may flush smaller ones. For a
  * table returns its widest gap, which is at its end. */
 double

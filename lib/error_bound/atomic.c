@@ -109,7 +109,7 @@ bound_of_sum(DType d, double e, const double sum[BOUND_SUMS])
 
 	if (sum[BOUND_COUNT] <= 0)
 		return e;
-	if (e <= 0 && whole && size <= ldexp(1, dtype_info[d].man + 1))
+	if (e <= 0 && whole && size <= bound_integers(d))
 		return 0;
 	g = e <= 0 && n <= 2 ? 0 : expm1((n - 1) * log1p(bound_roundoff(d)));
 	if (!((1 + g) * size <= num_largest(d)))

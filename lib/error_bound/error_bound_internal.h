@@ -82,6 +82,8 @@ Val *bound_add(Twin *t, Val *a, Val *b); /* Adds the bounds that are not NULL; r
 Val *bound_rounded(Twin *t, const Site *s, Val *e);
 bool bound_is_float(const Val *v);
 double bound_roundoff(DType d); /* Returns the unit roundoff of a float type. */
+/* Returns a number up to which sums of magnitudes of integers are exact in any order. */
+double bound_integers(DType d);
 double bound_smallest(DType d, bool normal); /* Returns the smallest positive, or smallest normal, number. */
 
 /* Bounds a select that names the function of its third operand that its second operand is

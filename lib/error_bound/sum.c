@@ -40,7 +40,7 @@ static Val *
 order(Twin *t, const Site *s, DType d, Val *size, Val *frac, double terms)
 {
 	Val *any = ADD(MUL(size, NUM(2 * terms * bound_roundoff(d))), NUM(bound_smallest(d, d == D_f32)));
-	Val *most = NUM(ldexp(1, dtype_info[d].man + 1)), *r = ABS(bound_f64(t, s->r));
+	Val *most = NUM(bound_integers(d)), *r = ABS(bound_f64(t, s->r));
 	Val *rough = bound_where(t, bound_cmp(t, O_eq, frac, NUM(0)), NUM(0), NUM(1));
 	Val *end = NUM(num_largest(d)), *past = NUM(3 * num_largest(d));
 

@@ -35,6 +35,8 @@ static const Row row[] = {
 	{ D_f32, 0, -0x1p23, 0x1p23, 3, 0, SURE },
 	{ D_f32, 0, 0, 0x1p24 + 2, 3, 0, ABOUT(2 * 2 * 0x1p-24 * 0x1p24) },
 	{ D_f32, 0, -0x1p23, 0x1p23 + 2, 3, 0, ABOUT(2 * 3 * 0x1p-24 * 0x1p24) },
+	{ D_f64, 0, 0, 0x1p53, 3, 0, 2, 8 }, /* 2^53, 1 and 1 have this sum in f64 */
+	{ D_f64, 0, 0, 0x1p52, 3, 0, SURE },
 	{ D_f16, 0, 0, 2048, 3, 0, SURE },
 	{ D_f16, 0, 0, 2050, 3, 0, ABOUT(4 * 0x1p-11 * 2050 * (1 + 0x1p-12)) },
 	/* not all integers: an update, the start, an error */

@@ -296,6 +296,7 @@ static const Late late[] = {
 	/* two: (n + 1 + 4) each; sums 1.5 and 3 */
 	{ "f32", "s += sum(x, 1);", 2, 1.5, 0, ABOUT((2 * 24 * 1.5 + 2 * 4.5) * 0x1p-24) },
 	{ "f32", "s += sum(x, 1);", 2, 1.5, .5, ABOUT(1) },
+	{ "f32", "s = sum(x, 1) + s;", 2, 1.5, 0, ABOUT((2 * 24 * 1.5 + 2 * 4.5) * 0x1p-24) },
 	{ "f32", "s = s + sum(x, 1);", 2, -1.5, 0, ABOUT((2 * 24 * 1.5 + 2 * 4.5) * 0x1p-24) },
 	/* halved before each addition: the first iteration's error halves, too */
 	{ "f32", "s = s * h + sum(x, 1);", 2, 1.5, 0,
