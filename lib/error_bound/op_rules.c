@@ -467,10 +467,18 @@ bound_of_div(Twin *t, const Site *s)
 	return bound_rounded(t, s, once ? e : rough_quotient(t, s, e));
 }
 
+/* The larger of two errors; where the operands are further apart than they may be off, that of the result. */
 Val *
 bound_of_larger(Twin *t, const Site *s)
 {
-	return max_of(t, s->e[0], s->e[1]);
+	Val *x = bound_f64(t, s->x[0]), *gap, *own, *e = max_of(t, s->e[0], s->e[1]);
+
+	if (!e)
+		return NULL;
+	gap = ABS(SUB(x, bound_f64(t, s->x[1])));
+	own = bound_where(t, bound_cmp(t, O_eq, x, bound_f64(t, s->r)), s->e[0] ? s->e[0] : NUM(0),
+	                  s->e[1] ? s->e[1] : NUM(0));
+	return bound_where(t, bound_cmp(t, O_lt, bound_add(t, s->e[0], s->e[1]), gap), own, e);
 }
 
 /* Returns e, or 0 where bool operand i decides the result of `and` or `or` alone. */
