@@ -404,12 +404,10 @@ bound_of_move(Twin *t, const Site *s)
 Val *
 bound_of_concat(Twin *t, const Site *s)
 {
-	Val *in[2], *e;
+	Val *in[2] = { bound_or_zero(t, concat_first(s->o)), bound_or_zero(t, concat_second(s->o)) }, *e;
 
 	if (!s->e[0] && !s->e[1])
 		return NULL;
-	for (int i = 0; i < 2; i++)
-		in[i] = bound_or_zero(t, s->o->in[i]);
 	e = bound_op(t, O_concat, 2, in, bound_type(&s->r->type));
 	IMM_SET(e->def, dim, IMM(s->o, dim));
 	return e;

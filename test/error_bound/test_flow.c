@@ -310,6 +310,27 @@ TEST(role_warps)
 	bounded_expect(b, "C=0", "roles");
 }
 
+/* A view of a view that may be elsewhere, and one of one that is not: as IR, since programs have none. */
+TEST_EACH(view_of_view, 2)
+{
+	static const char ir[] =
+		"kernel t {\n  warps 4\n  masked\n"
+		"  param %1.X tensor X : global f32[?] read size %20 stride %21\n"
+		"  param %2.I tensor I : global i64[?] read written size %20 stride %21\n"
+		"  param %3.C tensor C : global f32[?] written size %20 stride %21\n"
+		"  grid {\n    %6 = const value 1 : i64\n    yield %6, %6, %6\n  }\n"
+		"  body {\n    %20 = const value 16 : i64\n    %21 = const value 1 : i64\n"
+		"    %22 = const value 0 : i64\n    %30 = view %2, %22 dropped 1 : global i64[]\n"
+		"    %31 = load %30 : i64\n    %32 = view %1, %31 : global f32[8]\n"
+		"    %33 = view %32, %22 : global f32[4]\n    %34 = load %33 : reg f32[4]\n"
+		"    %35 = view %3, %22 : global f32[4]\n    store %34, %35\n    yield\n  }\n}\n";
+	Bounded *b = bounded_kernel(u, ir_read(u, ir), "");
+
+	bounded_set(b, _i ? "I0=1~1" : "I0=1");
+	bounded_run(b);
+	bounded_expect(b, _i ? "C=inf" : "C=0", "view of a view");
+}
+
 /* Numbers that identify no op: of no loss, and of none of two ops. */
 TEST(lost_ops)
 {

@@ -121,6 +121,7 @@ static const Place place[] = {
 	/* 3.1 +- .2 leaves 2.9 .. 0.3: they are far apart; the bound of the ops says so, or nothing */
 	{ "x % 3.0", "X0=3.1~.2 X1=4.5~.25 X2=3.25~.125 X3=3~.125 X4=7~3",
 	  "C0=2.6:inf C1=.25 C2=.125 C3=2.8:inf C4=1.9:inf" },
+	{ "x % y", "X0=4.5~.25 Y0=3~.125 X1=4.5~.25 Y1=3", "C0=.375:inf C1=.25:inf" },
 	{ "pow(x, y)", "X0=2 Y0=3~.5 X1=2~.5 Y1=3~.5 X2=2 Y2=3", "C0=3.3:inf C1=14:inf C2=0" },
 	{ "pow(x, z)", "X0=1~2 Z0=-2 X1=1~.5 Z1=-2", "C0=inf C1=3:3.01" },
 	{ "pow(z, x)", "X0=2~.5 Z0=4", "C0=16:inf" },

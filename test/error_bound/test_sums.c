@@ -201,6 +201,14 @@ TEST(masked)
 	bounded_set(b, "X2=5 X5=3");
 	bounded_run(b);
 	bounded_expect(b, "P0=0", "masked integers");
+	/* (1 + 2^-13) (1 - 2^-13) is rounded to 1, or not */
+	b = bounded(u,
+	            "kernel k(X: f32[N], P: out f32[1])\n"
+	            "{ grid(1); let x = X[0 :+ 8]; P[:] = sum(x * (2.0 - x), 0); }",
+	            "N=6");
+	bounded_set(b, "X2=0x1.0008p0 X5=-1");
+	bounded_run(b);
+	bounded_expect(b, "P0=0x1p-26:1e-5", "masked products");
 }
 
 /* ---- dots ------------------------------------------------------------------------------------------ */
