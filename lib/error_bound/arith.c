@@ -33,14 +33,18 @@ bound_type(const Type *t)
 }
 
 Val *
+bound_op(Twin *t, OpCode code, int nin, Val *const *in, Type type)
+{
+	return op_new(t->at, NULL, code, t->now->src, nin, in, 1, &type)->out[0];
+}
+
+Val *
 bound_opn(Twin *t, OpCode code, int nin, Val *const *in, DType d)
 {
-	Type type = in[nin - 1]->type;
+	Type type = bound_type(&in[nin - 1]->type);
 
 	type.dtype = d;
-	type.layout = NULL;
-	type.pinned = false;
-	return op_new(t->at, NULL, code, (Src){ 0, 0, 0 }, nin, in, 1, &type)->out[0];
+	return bound_op(t, code, nin, in, type);
 }
 
 Val *
@@ -60,15 +64,10 @@ bound_op2(Twin *t, OpCode code, Val *x, Val *y)
 Val *
 bound_const(Twin *t, const Val *x, double c)
 {
-	Type type = x->type;
-	Op *o;
+	Val *v = bound_op(t, O_const, 0, NULL, bound_type(&x->type));
 
-	type.dtype = D_f64;
-	type.layout = NULL;
-	type.pinned = false;
-	o = op_new(t->at, NULL, O_const, (Src){ 0, 0, 0 }, 0, NULL, 1, &type);
-	o->fimm = c;
-	return o->out[0];
+	v->def->fimm = c;
+	return v;
 }
 
 Val *
@@ -87,13 +86,12 @@ bound_where(Twin *t, Val *c, Val *x, Val *y)
 	return bound_opn(t, O_select, 3, in, D_f64);
 }
 
-/* Returns y where x > 0, else 0. */
 Val *
 bound_if_positive(Twin *t, Val *x, Val *y)
 {
 	Val *zero = bound_const(t, x, 0);
 
-	return bound_where(t, bound_cmp(t, O_lt, zero, x), y, zero);
+	return bound_where(t, bound_cmp(t, O_le, x, zero), zero, y);
 }
 
 Val *
@@ -104,10 +102,18 @@ bound_f64(Twin *t, Val *x)
 
 /* ---- formats ---------------------------------------------------------------------------------- */
 
+/* A table has the same gap everywhere: bound_smallest. */
 double
 bound_roundoff(DType d)
 {
-	return ldexp(1, -(dtype_info[d].man + 1));
+	return dtype_info[d].codes == C_table ? 0 : ldexp(1, -(dtype_info[d].man + 1));
+}
+
+/* Sums of magnitudes are f64 themselves, so 2^53 may be a larger sum that was rounded. */
+double
+bound_integers(DType d)
+{
+	return ldexp(1, dtype_info[d].man + 1) - (d == D_f64);
 }
 
 /* Returns the smallest positive, or smallest normal, value: approximations may flush smaller ones. For a

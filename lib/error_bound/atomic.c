@@ -54,6 +54,18 @@ add_to_sum(Twin *t, const Op *o, const BoundSums *s)
 	put(t, o, bound_fraction(t, x), s->at[BOUND_FRACTION], STORE_MAX);
 }
 
+/* Bit operations: nothing is known of what inexact values leave, nor of what they leave in inexact memory. */
+static void
+put_bits(Twin *t, const Op *o, Val *e)
+{
+	Val *x = bound_val(t, store_value(o)), *mem = t->err[store_dest(o)->id];
+
+	mem = bound_op(t, O_load, 1, &mem, bound_type(&x->type));
+	e = bound_add(t, mem, e);
+	e = bound_if_positive(t, e, bound_const(t, x, (double)INFINITY));
+	put(t, o, e, t->err[store_dest(o)->id], STORE_MAX);
+}
+
 /* Bounds what an update leaves. Maxima and minima are off by the largest error of the values combined
  * there, sums by all errors together; sums of floats are rounded once per update. */
 bool
@@ -76,9 +88,9 @@ bound_update(Twin *t, const Op *o)
 		t->failed = true; /* mixed with additions, the result is undefined */
 	else if (s)
 		add_to_sum(t, o, s);
-	if (e && IMM(o, update) >= STORE_AND) /* bit operations on inexact values: unknown */
-		e = bound_if_positive(t, e, bound_const(t, e, (double)INFINITY));
-	if (e)
+	if (IMM(o, update) >= STORE_AND)
+		put_bits(t, o, e);
+	else if (e)
 		put(t, o, e, t->err[store_dest(o)->id],
 		    IMM(o, update) == STORE_ADD ? STORE_ADD : STORE_MAX);
 	return false;
@@ -97,7 +109,7 @@ bound_of_sum(DType d, double e, const double sum[BOUND_SUMS])
 
 	if (sum[BOUND_COUNT] <= 0)
 		return e;
-	if (e <= 0 && whole && size <= ldexp(1, dtype_info[d].man + 1))
+	if (e <= 0 && whole && size <= bound_integers(d))
 		return 0;
 	g = e <= 0 && n <= 2 ? 0 : expm1((n - 1) * log1p(bound_roundoff(d)));
 	if (!((1 + g) * size <= num_largest(d)))

@@ -20,7 +20,7 @@ shaped(Twin *t, OpCode code, Val *x, const Type *like)
 	Type type = bound_type(like);
 
 	type.space = S_reg;
-	return op_new(t->at, NULL, code, (Src){ 0, 0, 0 }, 1, &x, 1, &type)->out[0];
+	return bound_op(t, code, 1, &x, type);
 }
 
 /* ---- the cell --------------------------------------------------------------------------------------- */
@@ -44,7 +44,7 @@ bound_doubt_size(Twin *t)
 	Val *n[BOUND_CELLS + 1];
 
 	for (int i = 0; i <= BOUND_CELLS; i++) {
-		n[i] = op_new(t->at, NULL, O_const, (Src){ 0, 0, 0 }, 0, NULL, 1, &type)->out[0];
+		n[i] = bound_op(t, O_const, 0, NULL, type);
 		IMM_SET(n[i]->def, value, i);
 	}
 	p->size[0] = n[BOUND_CELLS];
@@ -59,11 +59,11 @@ tell(Twin *t, int which, Val *e)
 	Type one = { .space = S_global, .dtype = D_f64, .rank = 1, .shape = { 1 } };
 	Val *in[2] = { t->doubt, t->cell[which] };
 
-	in[1] = op_new(t->at, NULL, O_view, (Src){ 0, 0, 0 }, 2, in, 1, &one)->out[0];
+	in[1] = bound_op(t, O_view, 2, in, one);
 	for (int d = 0; d < e->type.rank; d++)
 		e = bound_reduce(t, O_reduce_max, e, d);
 	in[0] = shaped(t, e->type.space == S_reg ? O_reshape : O_splat, e, &one);
-	IMM_SET(op_new(t->at, NULL, O_store, (Src){ 0, 0, 0 }, 2, in, 0, NULL), update, STORE_MAX);
+	IMM_SET(op_new(t->at, NULL, O_store, t->now->src, 2, in, 0, NULL), update, STORE_MAX);
 }
 
 /* ---- which op loses a bound -------------------------------------------------------------------------- */
@@ -84,7 +84,7 @@ bound_loses(Twin *t, const Site *s, Val *e)
 {
 	Val *known = bound_const(t, e, (double)INFINITY), *had = NULL;
 
-	for (int i = 0; i < s->o->nin && i < 3; i++)
+	for (int i = 0; i < s->o->nin; i++)
 		if (s->e[i])
 			had = had ? MAX(had, s->e[i]) : s->e[i];
 	e = bound_where(t, bound_cmp(t, O_lt, e, known), bound_const(t, e, 0),
@@ -98,22 +98,19 @@ const Op *
 bound_lost(const BoundOps *ops, double cell, const char **why)
 {
 	double i = FIRST - cell;
-	const Op *o = cell > 0 && i >= 0 && i < ops->n ? ops->op[(int)i] : NULL;
+	const Op *o = i >= 0 && i < ops->n ? ops->op[(int)i] : NULL;
 
 	*why = "its control flow or addresses depend on rounded values";
 	if (!o)
 		return NULL;
+	if (op_is(o, F_ELT))
+		*why = "no bound is known for a rounded operand";
 	switch ((int)o->code) {
 	case O_div: *why = "the divisor may be 0, or be rounded to 0"; break;
 	case O_sqrt: *why = "the operand may be negative"; break;
 	case O_log:
 	case O_rsqrt: *why = "the operand may be 0"; break;
-	case O_mul:
-	case O_fma: *why = "one factor is infinite, and the other may be 0"; break;
-	default:
-		if (op_is(o, F_ELT))
-			*why = "no bound is known for a rounded operand";
-		break;
+	default: break;
 	}
 	return o;
 }
@@ -193,22 +190,19 @@ extreme_of(const Op *o)
 bool
 bound_arg(Twin *t, const Site *s, Val **e)
 {
-	const Op *top = s->o->code == O_reduce_min ? extreme_of(s->o) : NULL;
+	const Op *top = s->e[0] && s->o->code == O_reduce_min ? extreme_of(s->o) : NULL;
 	int dim = (int)IMM(s->o, dim);
 	Val *x, *ex, *at, *own, *slack, *gap, *zero, *far;
-	Op *place;
+	Val *place;
 
-	if (!top)
-		return false;
-	ex = t->err[op_source(top)->id];
-	*e = NULL;
+	ex = top ? t->err[op_source(top)->id] : NULL;
 	if (!ex)
-		return true;
+		return false;
 	x = bound_f64(t, bound_val(t, op_source(top)));
 	zero = bound_const(t, x, 0);
-	place = op_new(t->at, NULL, O_iota, s->o->src, 0, NULL, 1, &op_source(s->o)->type);
-	IMM_SET(place, dim, dim);
-	far = bound_f64(t, place->out[0]);
+	place = bound_op(t, O_iota, 0, NULL, op_source(s->o)->type);
+	IMM_SET(place->def, dim, dim);
+	far = bound_f64(t, place);
 	at = bound_broadcast_to(t, bound_f64(t, s->r), x);
 	own = bound_cmp(t, O_eq, far, at);
 	far = ABS(SUB(far, at));

@@ -20,6 +20,8 @@
  *	atomic_add        bound_of_sum, from counts and magnitudes that the rewritten kernel accumulates
  *	                  per element, for updates in any order; old values returned by updates, and
  *	                  results of swaps, are unknown
+ * Sums of which some orders overflow are unknown, and so are results that only some executions overflow or
+ * wrap.
  * Everything else is rounded once by IEEE rules. Equal operands give equal results; a difference of
  * operands is propagated (first a Lipschitz bound, then one rounding of each side).
  * A comparison that may go either way makes its selects differ by the distance of their operands.

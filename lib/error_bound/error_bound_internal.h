@@ -64,6 +64,8 @@ void bound_unsure(Twin *t, const Op *view); /* Sets t->unsure of a view. */
  * candidates. */
 bool bound_arg(Twin *t, const Site *s, Val **e);
 
+/* Inserts an op at t->at with a result of that type; returns the result. */
+Val *bound_op(Twin *t, OpCode code, int nin, Val *const *in, Type type);
 /* f64 arithmetic at t->at, on tiles or scalars of equal shape */
 Val *bound_op1(Twin *t, OpCode code, Val *x);
 Val *bound_op2(Twin *t, OpCode code, Val *x, Val *y);
@@ -74,12 +76,14 @@ Val *bound_opn(Twin *t, OpCode code, int nin, Val *const *in, DType d);
 Val *bound_f64(Twin *t, Val *x); /* Casts x to f64. */
 Val *bound_cmp(Twin *t, OpCode code, Val *x, Val *y); /* result: bool */
 Val *bound_where(Twin *t, Val *c, Val *x, Val *y);
-Val *bound_if_positive(Twin *t, Val *x, Val *y); /* Returns y where x > 0, else 0. */
+Val *bound_if_positive(Twin *t, Val *x, Val *y); /* Returns y where x > 0 or NaN, else 0. */
 Val *bound_add(Twin *t, Val *a, Val *b); /* Adds the bounds that are not NULL; returns NULL if both are. */
 /* Adds the rounding of both executions to the bound e of an exact result; NULL stays NULL. */
 Val *bound_rounded(Twin *t, const Site *s, Val *e);
 bool bound_is_float(const Val *v);
 double bound_roundoff(DType d); /* Returns the unit roundoff of a float type. */
+/* Returns a number up to which sums of magnitudes of integers are exact in any order. */
+double bound_integers(DType d);
 double bound_smallest(DType d, bool normal); /* Returns the smallest positive, or smallest normal, number. */
 
 /* Bounds a select that names the function of its third operand that its second operand is
@@ -87,7 +91,8 @@ double bound_smallest(DType d, bool normal); /* Returns the smallest positive, o
 Val *bound_known(Twin *t, const Site *s);
 
 /* Sums (sum.c) */
-Val *bound_fraction(Twin *t, Val *x); /* Returns the distance of x from an integer. */
+/* Returns the distance of float x from an integer; infinite for infinities and NaN. */
+Val *bound_fraction(Twin *t, Val *x);
 Val *bound_reduce(Twin *t, OpCode code, Val *x, int dim); /* Reduces an f64 tile. */
 /* Bounds the dot of x[0] and x[1], tiles in registers, accumulated onto x[2]. */
 Val *bound_product(Twin *t, const Site *s);

@@ -3,12 +3,6 @@
 #include "lib/error_bound/error_bound_internal.h"
 #include <string.h>
 
-static bool
-is_memory(const Val *v)
-{
-	return v->type.space == S_shared || v->type.space == S_global;
-}
-
 /* Copies o; returns the copy's operands and result, and the operands' bounds. */
 static Site
 copy_op(Twin *t, const Op *o)
@@ -47,13 +41,14 @@ static void twin_block(Twin *t, const Block *b);
 
 /* Do values that enter or leave regions carry their bounds along? Floats always do; integer tiles once
  * they are known to be inexact, since exact ones may be indices. Integer scalars are counters and
- * addresses and must be exact. Result i of a loop or if, NULL for the grid's. */
+ * addresses and must be exact, and so must the bool that ends a loop early. Result i of a loop or if, NULL
+ * for the grid's. */
 static bool
 carries(const Twin *t, const Op *owner, int i)
 {
 	const Val *v = owner ? owner->out[i] : NULL;
 
-	if (!v || is_memory(v))
+	if (!v)
 		return false;
 	return dtype_info[v->type.dtype].kind == K_flt || (v->type.space == S_reg && t->marked[v->id]);
 }
@@ -110,8 +105,6 @@ bound_of_yield(Twin *t, const Site *s)
 	Val **in = NEWN(t->a, Val *, 2 * o->nin);
 	int n = with_bounds(t, o->parent->owner, o->in, o->nin, in);
 
-	if (o->parent->owner && loop_ends_early(o->parent->owner))
-		bound_doubt(t, t->err[yield_value(o, 0)->id]); /* whether there is another iteration */
 	op_new(t->at, NULL, O_yield, o->src, n, in, 0, NULL);
 	return NULL;
 }
@@ -142,8 +135,6 @@ bound_of_for(Twin *t, const Site *s)
 		in[i] = bound_val(t, o->in[i]);
 		bound_doubt(t, t->err[o->in[i]->id]);
 	}
-	if (loop_ends_early(o))
-		bound_doubt(t, t->err[for_init(o, 0)->id]);
 	f = op_new(t->at, NULL, O_for, o->src, nin, in, nout, out);
 	memcpy(f->imm, o->imm, sizeof f->imm);
 	f->blk[0] = block_new(t->to, f);
@@ -161,7 +152,7 @@ static bool
 only_says(const Op *o)
 {
 	for (int r = 0; r < 2; r++)
-		for (const Op *x = o->blk[r] ? o->blk[r]->first : NULL; x; x = x->next)
+		for (const Op *x = o->blk[r]->first; x; x = x->next)
 			if (x->code != O_print && x->code != O_yield && !op_is(x, F_PURE))
 				return false;
 	return o->nout == 0;
@@ -180,8 +171,6 @@ bound_of_if(Twin *t, const Site *s)
 		bound_doubt(t, t->err[if_cond(o)->id]);
 	f = op_new(t->at, NULL, O_if, o->src, 1, &cond, nout, out);
 	for (int r = 0; r < 2; r++) {
-		if (!o->blk[r])
-			continue;
 		f->blk[r] = block_new(t->to, f);
 		twin_region(t, f, r, o->blk[r]);
 	}

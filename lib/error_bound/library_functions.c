@@ -43,9 +43,8 @@ again(Again *g, const Val *v)
 		g->failed |= g->t->err[v->id] != NULL;
 		return g->made[v->id] = was;
 	}
-	c = op_new(g->t->at, NULL, o->code, o->src, o->nin, in, 1, &was->type);
+	c = bound_op(g->t, o->code, o->nin, in, was->type)->def;
 	memcpy(c->imm, o->imm, sizeof c->imm);
-	c->fimm = o->fimm;
 	return g->made[v->id] = c->out[0];
 }
 
@@ -73,7 +72,7 @@ between(Twin *t, const Site *s, Val *ex, double error)
 	to = bound_opn(t, O_cast, 1, &to, d);
 	low = value_at(t, s, from);
 	high = value_at(t, s, to);
-	if (!low || !high)
+	if (!low) /* then high has none either */
 		return NUM(INFINITY);
 	got = SUB(high, low);
 	top = MAX(MAX(ABS(low), ABS(high)), ABS(y));

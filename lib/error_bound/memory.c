@@ -7,26 +7,20 @@
 Val *
 bound_of_alloc(Twin *t, const Site *s)
 {
-	Type type = bound_type(&s->r->type);
-
-	if (!t->marked[s->o->out[0]->id])
-		return NULL;
-	return op_new(t->at, NULL, O_alloc, s->o->src, 0, NULL, 1, &type)->out[0];
+	return t->marked[s->o->out[0]->id] ? bound_op(t, O_alloc, 0, NULL, bound_type(&s->r->type)) : NULL;
 }
 
 /* Returns the view of the f64 memory that corresponds to view c. */
 static Val *
 view_like(Twin *t, const Op *c, Val *mem)
 {
-	Type type = bound_type(&c->out[0]->type);
-	Val **in = NEWN(t->a, Val *, c->nin);
-	Op *e;
+	Val **in = NEWN(t->a, Val *, c->nin), *e;
 
 	memcpy(in, c->in, sizeof *in * (size_t)c->nin);
 	in[0] = mem;
-	e = op_new(t->at, NULL, c->code, c->src, c->nin, in, 1, &type);
-	memcpy(e->imm, c->imm, sizeof e->imm);
-	return e->out[0];
+	e = bound_op(t, c->code, c->nin, in, bound_type(&c->out[0]->type));
+	memcpy(e->def->imm, c->imm, sizeof e->def->imm);
+	return e;
 }
 
 Val *
@@ -58,11 +52,10 @@ bound_of_load(Twin *t, const Site *s)
 {
 	const Val *from = load_source(s->o);
 	Val *mem = s->e[0];
-	Type type = bound_type(&s->r->type);
 
 	t->failed = t->failed || t->sums[from->id]; /* the bound of the current contents is unknown */
 	if (mem)
-		mem = op_new(t->at, NULL, O_load, s->o->src, 1, &mem, 1, &type)->out[0];
+		mem = bound_op(t, O_load, 1, &mem, bound_type(&s->r->type));
 	return bound_add(t, mem, t->unsure[from->id]);
 }
 
@@ -76,6 +69,8 @@ store_found(Twin *t, const Op *o)
 	if (!to[0])
 		bound_want(t, view_root(found));
 	to[1] = IMM(o, update) >= STORE_SWAP ? t->err[store_dest(o)->id] : NULL;
+	if (!to[1] && IMM(o, update) >= STORE_SWAP)
+		bound_want(t, view_root(store_dest(o)));
 	in[0] = bound_const(t, bound_val(t, store_value(o)), (double)INFINITY);
 	for (int i = 0; i < 2; i++) {
 		in[1] = to[i];
@@ -109,10 +104,10 @@ bound_of_copy(Twin *t, const Site *s)
 	const Op *o = s->o;
 	Val *in[2] = { s->e[0], s->e[1] };
 	Type type = bound_type(&copy_dest(o)->type);
-	Op *zero;
 
 	t->failed = t->failed || t->sums[copy_source(o)->id];
 	bound_doubt(t, t->unsure[copy_source(o)->id]);
+	bound_doubt(t, t->unsure[copy_dest(o)->id]);
 	if (in[0] && !in[1])
 		bound_want(t, view_root(copy_dest(o))); /* the stored value has a bound: track it in the
 		                                         * next attempt */
@@ -124,8 +119,7 @@ bound_of_copy(Twin *t, const Site *s)
 		return NULL;
 	}
 	type.space = S_reg;
-	zero = op_new(t->at, NULL, O_const, o->src, 0, NULL, 1, &type);
-	in[0] = zero->out[0];
+	in[0] = bound_op(t, O_const, 0, NULL, type);
 	op_new(t->at, NULL, O_store, o->src, 2, in, 0, NULL);
 	return NULL;
 }

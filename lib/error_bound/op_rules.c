@@ -47,8 +47,30 @@ infinite(Twin *t, const Site *s, Val *e)
 	return bound_where(t, surely, NUM(0), NUM(INFINITY));
 }
 
+/* Returns e, or infinity (unknown) if it is NaN. */
+static Val *
+no_nan(Twin *t, Val *e)
+{
+	return bound_where(t, bound_cmp(t, O_eq, e, e), e, bound_const(t, e, INFINITY));
+}
+
+/* The integer result wraps: if it may pass an end of its type, e is no bound of the difference. */
+static Val *
+unless_wrapped(Twin *t, const Site *s, Val *e)
+{
+	double range = ldexp(1, dtype_info[s->r->type.dtype].bits);
+	double most = dtype_is_sint(s->r->type.dtype) ? range / 2 : range;
+	Val *r = bound_f64(t, s->r), *top = bound_cmp(t, O_lt, ADD(r, e), NUM(most));
+	Val *end = bound_cmp(t, O_lt, NUM(most - range - 1), SUB(r, e));
+
+	end = bound_opn(t, O_and, 2, (Val *[]){ top, end }, D_bool);
+	e = bound_where(t, end, MUL(e, NUM(1 + ldexp(1, -40))), NUM(INFINITY));
+	return e;
+}
+
 /* Adds rounding: both executions round their result to r's type. Equal exact results round equally; others
- * each by at most u |result| + half the smallest value. Infinite results are compared unrounded. */
+ * each by at most u |result| + half the smallest value. Infinite results are compared unrounded; a finite one
+ * and an infinite one have no bound. Integer results wrap instead. */
 Val *
 bound_rounded(Twin *t, const Site *s, Val *e)
 {
@@ -57,14 +79,15 @@ bound_rounded(Twin *t, const Site *s, Val *e)
 
 	if (!e)
 		return NULL;
-	r = ABS(bound_f64(t, s->r));
-	e = bound_where(t, bound_cmp(t, O_eq, e, e), e, NUM(INFINITY)); /* NaN: unknown */
 	if (!bound_is_float(s->r))
-		return MUL(e, NUM(1 + ldexp(1, -40)));
+		return bound_if_positive(t, e, unless_wrapped(t, s, e));
+	r = ABS(bound_f64(t, s->r));
 	m = ADD(MUL(ADD(r, e), NUM(2 * bound_roundoff(d))), NUM(bound_smallest(d, false)));
-	m = MUL(ADD(e, bound_if_positive(t, e, m)), NUM(1 + ldexp(1, -40)));
-	m = bound_where(t, bound_cmp(t, O_eq, m, m), m, NUM(INFINITY));
-	return bound_where(t, bound_cmp(t, O_eq, r, NUM(INFINITY)), infinite(t, s, e), m);
+	m = no_nan(t, MUL(ADD(e, m), NUM(1 + ldexp(1, -40))));
+	if (isinf(num_round(d, INFINITY))) /* half a unit past the largest number is infinite */
+		m = bound_where(t, bound_cmp(t, O_le, NUM(num_largest(d)), ADD(r, e)), NUM(INFINITY), m);
+	m = bound_where(t, bound_cmp(t, O_eq, r, NUM(INFINITY)), infinite(t, s, e), m);
+	return bound_if_positive(t, e, m);
 }
 
 /* Adds the bounds that are not NULL; returns NULL if both are. */
@@ -187,7 +210,7 @@ bound_of_unknown(Twin *t, const Site *s)
 {
 	Val *e = NULL;
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < s->o->nin; i++)
 		e = bound_add(t, e, s->e[i]);
 	return e ? bound_if_positive(t, e, NUM(INFINITY)) : NULL;
 }
@@ -225,7 +248,7 @@ bound_of_step(Twin *t, const Site *s)
 {
 	Val *ex = s->e[0];
 
-	return ex ? bound_if_positive(t, ex, rising(t, s, s->o->code, ex, false)) : NULL;
+	return ex ? bound_if_positive(t, ex, no_nan(t, rising(t, s, s->o->code, ex, false))) : NULL;
 }
 
 /* sqrt.approx: 2^-23, with a bit of slack as above. May be NaN if the argument may be below 0. */
@@ -254,19 +277,18 @@ bound_of_function(Twin *t, const Site *s)
 	DType d = s->r->type.dtype;
 	OpCode code = s->o->code;
 	Val *ex = s->e[0], *e = NUM(0), *m, *x = ABS(bound_f64(t, s->x[0]));
+	bool flushes = (code != O_exp && code != O_exp2) || !IMM(s->o, exact);
 	double rel, per_x;
 
-	if (ex && code == O_rsqrt)
-		e = ABS(rising(t, s, code, ex, true));
-	else if (ex)
-		e = bound_if_positive(t, ex, rising(t, s, code, ex, code == O_log));
+	if (ex)
+		e = bound_if_positive(t, ex, ABS(rising(t, s, code, ex, code == O_log || code == O_rsqrt)));
 	approx(code, d, &rel, &per_x);
 	m = ADD(finite(t, s), e);
 	if (code == O_log)
 		m = MAX(m, NUM(1));
 	x = MIN(ex ? ADD(x, ex) : x, NUM(1000)); /* beyond, the result is 0 or infinite */
 	m = MUL(m, ADD(NUM(rel), MUL(x, NUM(per_x))));
-	m = ADD(m, NUM(fmax(bound_smallest(d, false), bound_smallest(D_f32, true))));
+	m = ADD(m, NUM(bound_smallest(D_f32, flushes)));
 	return bound_rounded(t, s, ADD(e, m));
 }
 
@@ -282,7 +304,6 @@ bound_of_compare(Twin *t, const Site *s)
 		return NULL;
 	gap = ABS(SUB(bound_f64(t, s->x[0]), bound_f64(t, s->x[1])));
 	/* infinities of one sign, and NaN: exact as long as anything is known of them */
-	e = bound_where(t, bound_cmp(t, O_eq, e, e), e, NUM(INFINITY));
 	gap = bound_where(t, bound_cmp(t, O_eq, gap, gap), gap, NUM(INFINITY));
 	return bound_where(t, bound_cmp(t, O_le, e, NUM(0)), NUM(0),
 	                   bound_where(t, bound_cmp(t, O_lt, e, gap), NUM(0), NUM(1)));
@@ -321,25 +342,31 @@ Val *
 bound_of_cast(Twin *t, const Site *s)
 {
 	const DTypeInfo *from = &dtype_info[s->x[0]->type.dtype], *to = &dtype_info[s->r->type.dtype];
-	Val *ex = s->e[0];
+	Val *ex = s->e[0], *x = bound_f64(t, s->x[0]), *high, *low;
 
 	if (!ex)
 		return NULL;
 	if (to->kind == K_flt)
 		return bound_rounded(t, s, ex);
 	if (to->kind == K_pred) /* x' and x may have different truth values only if x is that near to 0 */
-		return bound_if_positive(
-			t, ex,
-			bound_where(t, bound_cmp(t, O_le, ABS(bound_f64(t, s->x[0])), ex), NUM(1),
-		                    NUM(0)));
-	if (from->kind == K_flt) { /* toward zero: increases with x */
-		Val *x = bound_f64(t, s->x[0]), *high = ADD(x, ex), *low = SUB(x, ex);
-
+		return bound_if_positive(t, ex,
+		                         bound_where(t, bound_cmp(t, O_lt, ex, ABS(x)), NUM(0), NUM(1)));
+	high = ADD(x, ex);
+	low = SUB(x, ex);
+	if (from->kind == K_flt) { /* toward zero: increases with x, but NaN becomes 0 */
 		high = bound_opn(t, O_cast, 1, &high, s->r->type.dtype);
 		low = bound_opn(t, O_cast, 1, &low, s->r->type.dtype);
-		return SUB(bound_f64(t, high), bound_f64(t, low));
+		low = SUB(bound_f64(t, high), bound_f64(t, low));
+		return bound_where(t, bound_cmp(t, O_lt, ex, NUM(INFINITY)), low, NUM(ldexp(1, to->bits)));
 	}
-	return to->bits > from->bits ? ex : bound_of_unknown(t, s);
+	if (from->kind != K_pred && to->bits <= from->bits)
+		return bound_of_unknown(t, s);
+	if (from->kind != K_sint || to->kind != K_uint)
+		return ex;
+	/* negative numbers become large ones, so the sign must be sure */
+	high = bound_cmp(t, O_lt, high, NUM(0));
+	low = bound_cmp(t, O_le, NUM(0), low);
+	return bound_where(t, bound_opn(t, O_or, 2, (Val *[]){ high, low }, D_bool), ex, NUM(INFINITY));
 }
 
 /* ---- the rest --------------------------------------------------------------------------------- */
@@ -348,13 +375,10 @@ bound_of_cast(Twin *t, const Site *s)
 Val *
 bound_of_lookup(Twin *t, const Site *s)
 {
-	Val *in[2] = { s->e[0], t->val[lookup_index(s->o)->id] }, *e = NULL;
-	Type type = s->r->type;
+	Val *in[2] = { s->e[0], bound_val(t, lookup_index(s->o)) }, *e = NULL;
 
-	type.dtype = D_f64;
-	type.layout = NULL;
 	if (in[0])
-		e = op_new(t->at, NULL, s->o->code, s->o->src, 2, in, 1, &type)->out[0];
+		e = bound_op(t, s->o->code, 2, in, bound_type(&s->r->type));
 	return bound_add(t, e, s->e[1] ? bound_if_positive(t, s->e[1], NUM(INFINITY)) : NULL);
 }
 
@@ -362,39 +386,31 @@ bound_of_lookup(Twin *t, const Site *s)
 Val *
 bound_of_move(Twin *t, const Site *s)
 {
-	Type type = s->r->type;
-	Val *in[2 + DIM_MAX];
-	Op *o;
+	Val *in[2 + DIM_MAX], *e;
 
+	for (int i = 1; i < s->o->nin; i++) { /* the limits of a mask, or positions: must be exact */
+		bound_doubt(t, t->err[s->o->in[i]->id]);
+		in[i] = bound_val(t, s->o->in[i]);
+	}
 	if (!s->e[0])
 		return NULL;
-	type.dtype = D_f64;
-	type.layout = NULL;
 	in[0] = s->e[0];
-	for (int i = 1; i < s->o->nin; i++) /* bounds of a mask, or indices */
-		in[i] = t->val[s->o->in[i]->id];
-	o = op_new(t->at, NULL, s->o->code, s->o->src, s->o->nin, in, 1, &type);
-	memcpy(o->imm, s->o->imm, sizeof o->imm);
-	return o->out[0];
+	e = bound_op(t, s->o->code, s->o->nin, in, bound_type(&s->r->type));
+	memcpy(e->def->imm, s->o->imm, sizeof e->def->imm);
+	return e;
 }
 
 /* Concatenates the bounds like the tiles. */
 Val *
 bound_of_concat(Twin *t, const Site *s)
 {
-	Type type = s->r->type;
-	Val *in[2];
-	Op *o;
+	Val *in[2] = { bound_or_zero(t, concat_first(s->o)), bound_or_zero(t, concat_second(s->o)) }, *e;
 
 	if (!s->e[0] && !s->e[1])
 		return NULL;
-	type.dtype = D_f64;
-	type.layout = NULL;
-	for (int i = 0; i < 2; i++)
-		in[i] = s->e[i] ? s->e[i] : bound_const(t, s->x[i], 0);
-	o = op_new(t->at, NULL, O_concat, s->o->src, 2, in, 1, &type);
-	IMM_SET(o, dim, IMM(s->o, dim));
-	return o->out[0];
+	e = bound_op(t, O_concat, 2, in, bound_type(&s->r->type));
+	IMM_SET(e->def, dim, IMM(s->o, dim));
+	return e;
 }
 
 Val *
@@ -407,23 +423,16 @@ bound_of_extreme(Twin *t, const Site *s)
 	return s->e[0] ? bound_reduce(t, O_reduce_max, s->e[0], (int)IMM(s->o, dim)) : NULL;
 }
 
-/* The limits of a mask, unlike the masked values, must be exact. */
-Val *
-bound_of_mask(Twin *t, const Site *s)
-{
-	for (int i = 1; i < s->o->nin; i++)
-		bound_doubt(t, t->err[s->o->in[i]->id]);
-	return bound_of_move(t, s);
-}
-
 Val *
 bound_of_add(Twin *t, const Site *s)
 {
+	const Op *left = elt_lhs(s->o)->def, *right = elt_rhs(s->o)->def;
 	Val *e = bound_add(t, s->e[0], s->e[1]);
 
-	for (int i = 0; i < 2; i++)
-		if (op_is_late(s->o->in[i]->def))
-			e = bound_add(t, e, bound_late(t, s, s->o->in[i]->def));
+	if (op_is_late(left))
+		e = bound_add(t, e, bound_late(t, s, left));
+	if (op_is_late(right))
+		e = bound_add(t, e, bound_late(t, s, right));
 	return bound_rounded(t, s, e);
 }
 
@@ -456,16 +465,52 @@ bound_of_div(Twin *t, const Site *s)
 	return bound_rounded(t, s, once ? e : rough_quotient(t, s, e));
 }
 
+/* The larger of two errors; where the operands are further apart than they may be off, that of the result. */
 Val *
 bound_of_larger(Twin *t, const Site *s)
 {
-	return max_of(t, s->e[0], s->e[1]);
+	Val *x = bound_f64(t, s->x[0]), *gap, *own, *e = max_of(t, s->e[0], s->e[1]);
+
+	if (!e)
+		return NULL;
+	gap = ABS(SUB(x, bound_f64(t, s->x[1])));
+	own = bound_where(t, bound_cmp(t, O_eq, x, bound_f64(t, s->r)), s->e[0] ? s->e[0] : NUM(0),
+	                  s->e[1] ? s->e[1] : NUM(0));
+	return bound_where(t, bound_cmp(t, O_lt, bound_add(t, s->e[0], s->e[1]), gap), own, e);
+}
+
+/* Returns e, or 0 where bool operand i decides the result of `and` or `or` alone. */
+static Val *
+unless_decided(Twin *t, const Site *s, int i, Val *e)
+{
+	Val *x = bound_f64(t, s->x[i]), *decided;
+
+	decided = bound_cmp(t, O_eq, x, NUM(s->o->code == O_and ? 0 : 1));
+	if (s->e[i]) {
+		Val *sure = bound_cmp(t, O_le, s->e[i], NUM(0));
+
+		decided = bound_opn(t, O_and, 2, (Val *[]){ decided, sure }, D_bool);
+	}
+	return bound_where(t, decided, NUM(0), e);
 }
 
 Val *
 bound_of_logic(Twin *t, const Site *s)
 {
-	return s->r->type.dtype == D_bool ? max_of(t, s->e[0], s->e[1]) : bound_of_unknown(t, s);
+	Val *e = max_of(t, s->e[0], s->e[1]);
+
+	if (s->r->type.dtype != D_bool)
+		return bound_of_unknown(t, s);
+	for (int i = 0; e && i < 2 && (s->o->code == O_and || s->o->code == O_or); i++)
+		e = unless_decided(t, s, i, e);
+	return e;
+}
+
+/* -x and |x|, of integers modulo a power of two */
+Val *
+bound_of_sign(Twin *t, const Site *s)
+{
+	return bound_is_float(s->r) ? s->e[0] : bound_rounded(t, s, s->e[0]);
 }
 
 Val *

@@ -11,48 +11,68 @@ bound_fraction(Twin *t, Val *x)
 {
 	Val *f = bound_f64(t, x), *whole;
 
-	if (!bound_is_float(x))
-		return bound_const(t, x, 0);
 	whole = bound_opn(t, O_cast, 1, &f, D_i64);
-	return ABS(SUB(f, bound_f64(t, whole)));
+	whole = ABS(SUB(f, bound_f64(t, whole)));
+	return bound_where(t, bound_cmp(t, O_eq, f, f), whole, bound_const(t, f, INFINITY));
 }
 
 Val *
 bound_reduce(Twin *t, OpCode code, Val *x, int dim)
 {
-	Type type = x->type;
-	Op *o;
+	Type type = bound_type(&x->type);
 
 	type.shape[dim] = 1;
-	type.dtype = D_f64;
-	o = op_new(t->at, NULL, code, (Src){ 0, 0, 0 }, 1, &x, 1, &type);
-	IMM_SET(o, dim, dim);
-	return o->out[0];
+	x = bound_op(t, code, 1, &x, type);
+	IMM_SET(x->def, dim, dim);
+	return x;
 }
 
 Val *
 bound_broadcast_to(Twin *t, Val *x, const Val *like)
 {
-	Type type = like->type;
-
-	type.dtype = D_f64;
-	type.layout = NULL;
-	return op_new(t->at, NULL, O_broadcast, (Src){ 0, 0, 0 }, 1, &x, 1, &type)->out[0];
+	return bound_op(t, O_broadcast, 1, &x, bound_type(&like->type));
 }
 
 /* Bound for any order of adding `terms` values whose magnitudes sum to `size`; 0 if they are integers
- * (fraction 0) whose sum the accumulator's type d represents. */
+ * (fraction 0) whose sum the accumulator's type d represents. Unknown if some orders may pass the largest
+ * number: if the sum itself does, only if numbers of the other sign can pass it, too. */
 static Val *
 order(Twin *t, const Site *s, DType d, Val *size, Val *frac, double terms)
 {
 	Val *any = ADD(MUL(size, NUM(2 * terms * bound_roundoff(d))), NUM(bound_smallest(d, d == D_f32)));
-	Val *most = NUM(ldexp(1, dtype_info[d].man + 1));
+	Val *most = NUM(bound_integers(d)), *r = ABS(bound_f64(t, s->r));
 	Val *rough = bound_where(t, bound_cmp(t, O_eq, frac, NUM(0)), NUM(0), NUM(1));
+	Val *end = NUM(num_largest(d)), *past = NUM(3 * num_largest(d));
 
-	/* infinite terms: the sum is infinite, or NaN, in any order */
-	any = bound_where(t, bound_cmp(t, O_eq, size, NUM(INFINITY)), NUM(0), any);
+	end = bound_where(t, bound_cmp(t, O_eq, r, NUM(INFINITY)), past, end);
+	any = bound_where(t, bound_cmp(t, O_lt, end, ADD(size, any)), NUM(INFINITY), any);
+	/* infinite terms, or NaN: the sum is infinite, or NaN, in any order */
+	any = bound_where(t, bound_cmp(t, O_eq, frac, NUM(INFINITY)), NUM(0), any);
 	rough = MAX(rough, bound_where(t, bound_cmp(t, O_le, size, most), NUM(0), NUM(1)));
 	return bound_if_positive(t, rough, bound_if_positive(t, size, any));
+}
+
+/* Returns the distance of the terms v of a sum from integers. The sum may add unrounded products of f32, so
+ * the factors must be integers, too. */
+static Val *
+terms_fraction(Twin *t, const Val *v)
+{
+	const Op *o = v->type.dtype == D_f32 ? v->def : NULL;
+	Val *own = bound_fraction(t, bound_val(t, v)), *in, *f;
+
+	if (o && o->code == O_mul && !IMM(o, exact)) {
+		own = MAX(own, bound_fraction(t, bound_val(t, elt_lhs(o))));
+		own = MAX(own, bound_fraction(t, bound_val(t, elt_rhs(o))));
+	} else if (o && o->code == O_mask) {
+		own = MAX(own, terms_fraction(t, mask_source(o)));
+	} else if (o && o->code == O_reshape) {
+		in = terms_fraction(t, op_source(o));
+		f = bound_opn(t, O_reshape, 1, &in, D_f64);
+		f->type = own->type;
+		memcpy(f->def->imm, o->imm, sizeof o->imm);
+		own = MAX(own, f);
+	}
+	return own;
 }
 
 Val *
@@ -65,9 +85,9 @@ bound_of_reduce_sum(Twin *t, const Site *s)
 	Val *ex = s->e[0] ? bound_reduce(t, O_reduce_sum, s->e[0], dim) : NULL, *size, *frac;
 
 	if (!bound_is_float(s->r))
-		return ex;
+		return bound_rounded(t, s, ex);
 	size = bound_reduce(t, O_reduce_sum, ABS(bound_f64(t, s->x[0])), dim);
-	frac = bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[0]), dim);
+	frac = bound_reduce(t, O_reduce_max, terms_fraction(t, op_source(s->o)), dim);
 	if (ex) {
 		size = ADD(size, ex);
 		frac = ADD(frac, ex);
@@ -79,14 +99,11 @@ bound_of_reduce_sum(Twin *t, const Site *s)
 static Val *
 turns(Twin *t, const Op *loop, const Val *r)
 {
-	Val *in[3], *n;
-	Type type = bound_type(&r->type);
+	Val *lo = bound_f64(t, bound_val(t, for_lo(loop))), *hi = bound_f64(t, bound_val(t, for_hi(loop)));
+	Val *n = DIV(SUB(hi, lo), bound_f64(t, bound_val(t, for_step(loop))));
 
-	for (int i = 0; i < 3; i++)
-		in[i] = bound_f64(t, bound_val(t, loop->in[i]));
-	n = DIV(SUB(in[1], in[0]), in[2]);
 	n = ADD(n, bound_const(t, n, 1));
-	return r->type.space == S_reg ? op_new(t->at, NULL, O_splat, loop->src, 1, &n, 1, &type)->out[0] : n;
+	return bound_op(t, O_splat, 1, &n, bound_type(&r->type));
 }
 
 /* Bound of adding reduction `sum` to a loop-carried value. In both executions a term is rounded once per
@@ -163,7 +180,7 @@ extents(Twin *t, OpCode code, Val *x, int rank, const int64_t *shape)
 	type.rank = rank;
 	for (int d = 0; d < rank; d++)
 		type.shape[d] = shape[d];
-	return op_new(t->at, NULL, code, (Src){ 0, 0, 0 }, 1, &x, 1, &type)->out[0];
+	return bound_op(t, code, 1, &x, type);
 }
 
 /* Computes operand `side` of a dot with scales, from values and scales. */
@@ -184,15 +201,34 @@ scaled_product(Twin *t, const Site *s, int side)
 	return MUL(x, extents(t, O_reshape, c, 2, shape));
 }
 
+/* Expands the values of the sparse operand of dot o, or their bounds. */
+static Val *
+expanded(Twin *t, const Op *o, Val *values)
+{
+	Val *in[2] = { values, bound_val(t, mma_extra(o, 0)) };
+	int dim = IMM(o, sparse) ? 0 : 1;
+	Type type = values->type;
+
+	type.shape[dim] *= 2;
+	values = bound_op(t, O_sparse_expand, 2, in, type);
+	IMM_SET(values->def, dim, dim);
+	return values;
+}
+
 Val *
 bound_of_dot(Twin *t, const Site *s)
 {
 	Site own = *s;
 
-	if (dot_is_sparse(s->o))
-		bound_doubt(t, t->err[mma_extra(s->o, 0)->id]);
 	for (int i = 0; i < 2; i++)
 		own.e[i] = bound_add(t, s->e[i], unrounded(t, s, i));
+	if (dot_is_sparse(s->o)) {
+		int i = (int)IMM(s->o, sparse);
+
+		bound_doubt(t, t->err[mma_extra(s->o, 0)->id]);
+		own.x[i] = expanded(t, s->o, s->x[i]);
+		own.e[i] = own.e[i] ? expanded(t, s->o, own.e[i]) : NULL;
+	}
 	for (int i = 0; i < 2 && dot_is_scaled(s->o); i++) {
 		bound_doubt(t, t->err[s->o->in[i]->id]);
 		bound_doubt(t, t->err[mma_extra(s->o, i)->id]);
@@ -202,10 +238,18 @@ bound_of_dot(Twin *t, const Site *s)
 	return bound_product(t, &own);
 }
 
+/*x|, but a number for infinities and NaN: their product with an error of 0 is 0. */
+static Val *
+large(Twin *t, Val *x)
+{
+	x = ABS(bound_f64(t, x));
+	return MIN(x, bound_const(t, x, num_largest(D_f64)));
+}
+
 Val *
 bound_product(Twin *t, const Site *s)
 {
-	Val *a = ABS(bound_f64(t, s->x[0])), *b = ABS(bound_f64(t, s->x[1])), *c = ABS(bound_f64(t, s->x[2]));
+	Val *a = large(t, s->x[0]), *b = large(t, s->x[1]), *c = large(t, s->x[2]);
 	Val *ea = s->e[0], *eb = s->e[1], *e = s->e[2], *size, *frac, *one;
 	int k = s->x[0]->type.rank - 1;
 	double terms = (double)s->x[0]->type.shape[k] + 4;
@@ -215,7 +259,7 @@ bound_product(Twin *t, const Site *s)
 	if (eb)
 		e = dot64(t, ea ? ADD(a, ea) : a, eb, e ? e : NUM(0));
 	if (!bound_is_float(s->r))
-		return e;
+		return bound_rounded(t, s, e);
 	size = bound_add(t, dot64(t, a, b, c), e);
 	frac = bound_broadcast_to(t, bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[0]), k), s->r);
 	one = bound_reduce(t, O_reduce_max, bound_fraction(t, s->x[1]), k - 1);

@@ -10,13 +10,13 @@ factor(Twin *t, const Op *o, int i, Val *v)
 	if (type.space != S_shared)
 		return v;
 	type.space = S_reg;
-	v = op_new(t->at, NULL, O_load, o->src, 1, &v, 1, &type)->out[0];
+	v = bound_op(t, O_load, 1, &v, type);
 	if (!(IMM(o, transposed) >> i & 1))
 		return v;
 	turned = type;
 	turned.shape[0] = type.shape[1];
 	turned.shape[1] = type.shape[0];
-	v = op_new(t->at, NULL, O_transpose, o->src, 1, &v, 1, &turned)->out[0];
+	v = bound_op(t, O_transpose, 1, &v, turned);
 	IMM_SET_AT(v->def, perm, 0, 1);
 	return v;
 }
@@ -32,9 +32,8 @@ counted(Twin *t, const Op *o, Val *acc)
 		return acc;
 	type.dtype = D_bool;
 	cond = bound_val(t, wgmma_keeps_acc(o));
-	cond = op_new(t->at, NULL, O_splat, o->src, 1, &cond, 1, &type)->out[0];
-	type.dtype = acc->type.dtype;
-	return bound_where(t, cond, acc, op_new(t->at, NULL, O_const, o->src, 0, NULL, 1, &type)->out[0]);
+	cond = bound_op(t, O_splat, 1, &cond, type);
+	return bound_where(t, cond, bound_f64(t, acc), bound_const(t, acc, 0));
 }
 
 Val *
