@@ -294,7 +294,8 @@ bound_of_function(Twin *t, const Site *s)
 
 /* ---- comparisons, choices, casts -------------------------------------------------------------- */
 
-/* Returns how far the difference of x and y may be off in f64; NULL (0) unless they are integers of 64 bits. */
+/* Returns how far the difference of x and y may be off in f64; NULL, which is 0, unless they are integers
+ * of 64 bits. */
 static Val *
 lost_bits(Twin *t, Val *x, Val *y)
 {
