@@ -294,6 +294,27 @@ bound_of_function(Twin *t, const Site *s)
 
 /* ---- comparisons, choices, casts -------------------------------------------------------------- */
 
+/* Returns how far the difference of x and y may be off in f64; NULL, which is 0, unless they are integers
+ * of 64 bits. */
+static Val *
+lost_bits(Twin *t, Val *x, Val *y)
+{
+	if (bound_is_float(x) || dtype_info[x->type.dtype].bits < 64)
+		return NULL;
+	x = ADD(ABS(bound_f64(t, x)), ABS(bound_f64(t, y)));
+	return MUL(x, bound_const(t, x, ldexp(1, -52)));
+}
+
+/* Returns how far the operands are apart, or less. */
+static Val *
+distance_of_operands(Twin *t, const Site *s)
+{
+	Val *gap = ABS(SUB(bound_f64(t, s->x[0]), bound_f64(t, s->x[1])));
+	Val *lost = lost_bits(t, s->x[0], s->x[1]);
+
+	return lost ? SUB(gap, lost) : gap;
+}
+
 /* 1 where the comparison may go either way */
 Val *
 bound_of_compare(Twin *t, const Site *s)
@@ -302,7 +323,7 @@ bound_of_compare(Twin *t, const Site *s)
 
 	if (!e)
 		return NULL;
-	gap = ABS(SUB(bound_f64(t, s->x[0]), bound_f64(t, s->x[1])));
+	gap = distance_of_operands(t, s);
 	/* infinities of one sign, and NaN: exact as long as anything is known of them */
 	gap = bound_where(t, bound_cmp(t, O_eq, gap, gap), gap, NUM(INFINITY));
 	return bound_where(t, bound_cmp(t, O_le, e, NUM(0)), NUM(0),
@@ -333,6 +354,7 @@ bound_of_select(Twin *t, const Site *s)
 		return bound_where(t, s->x[0], s->e[1] ? s->e[1] : zero, s->e[2] ? s->e[2] : zero);
 	either = max_of(t, s->e[1], s->e[2]);
 	either = bound_add(t, either, distance(t, bound_f64(t, s->x[1]), bound_f64(t, s->x[2])));
+	either = bound_add(t, either, lost_bits(t, s->x[1], s->x[2]));
 	return bound_where(
 		t, bound_cmp(t, O_lt, zero, s->e[0]), either,
 		bound_where(t, s->x[0], s->e[1] ? s->e[1] : zero, s->e[2] ? s->e[2] : zero));
@@ -473,7 +495,7 @@ bound_of_larger(Twin *t, const Site *s)
 
 	if (!e)
 		return NULL;
-	gap = ABS(SUB(x, bound_f64(t, s->x[1])));
+	gap = distance_of_operands(t, s);
 	own = bound_where(t, bound_cmp(t, O_eq, x, bound_f64(t, s->r)), s->e[0] ? s->e[0] : NUM(0),
 	                  s->e[1] ? s->e[1] : NUM(0));
 	return bound_where(t, bound_cmp(t, O_lt, bound_add(t, s->e[0], s->e[1]), gap), own, e);
