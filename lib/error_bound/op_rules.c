@@ -419,6 +419,8 @@ bound_of_move(Twin *t, const Site *s)
 	in[0] = s->e[0];
 	e = bound_op(t, s->o->code, s->o->nin, in, bound_type(&s->r->type));
 	memcpy(e->def->imm, s->o->imm, sizeof e->def->imm);
+	if (s->o->code == O_mask) /* integers fill with an integer; what is filled in is exact */
+		IMM_SET(e->def, fill, 0);
 	return e;
 }
 
