@@ -71,6 +71,17 @@ print_type(Text *t, const Type *type)
 		text_printf(t, " @%s{%s}", type->pinned ? "pin" : "", layout_print(t->arena, type->layout));
 }
 
+/* Of IR that the verifier rejects a value may be missing. */
+static void
+print_type_of(Text *t, const char *before, const Val *v)
+{
+	text_printf(t, "%s", before);
+	if (v)
+		print_type(t, &v->type);
+	else
+		text_printf(t, "?");
+}
+
 static void
 print_src(Text *t, Src s)
 {
@@ -247,8 +258,7 @@ print_block(Text *t, const Block *b, int indent)
 	for (int i = 0; i < b->narg; i++) {
 		text_printf(t, i ? ", " : " (");
 		print_val(t, b->arg[i]);
-		text_printf(t, " : ");
-		print_type(t, &b->arg[i]->type);
+		print_type_of(t, " : ", b->arg[i]);
 	}
 	text_printf(t, b->narg ? ")\n" : "\n");
 	for (const Op *o = b->first; o; o = o->next)
@@ -269,10 +279,8 @@ op_print(Text *t, const Op *o, int indent)
 		text_printf(t, " ");
 		text_quote(t, o->text);
 	}
-	for (int i = 0; i < o->nout; i++) {
-		text_printf(t, i ? ", " : " : ");
-		print_type(t, &o->out[i]->type);
-	}
+	for (int i = 0; i < o->nout; i++)
+		print_type_of(t, i ? ", " : " : ", o->out[i]);
 	if (o->lowering)
 		print_lowering(t, o->lowering);
 	print_src(t, o->src);
@@ -317,13 +325,15 @@ print_param(Text *t, const Param *p)
 static void
 print_tensor_map(Text *t, const Kernel *k, const TensorMap *m)
 {
+	int rank = m->rank < (int)COUNT_OF(m->box) ? m->rank : (int)COUNT_OF(m->box);
+
 	text_printf(t, "  map ");
-	print_val(t, k->param[m->param].val);
+	print_val(t, m->param >= 0 && m->param < k->nparam ? k->param[m->param].val : NULL);
 	text_printf(t, " %s box ", dtype_info[m->dtype].name);
-	for (int d = 0; d < m->rank; d++)
+	for (int d = 0; d < rank; d++)
 		text_printf(t, "%s%lld", d ? ", " : "", (long long)m->box[d]);
-	print_vals(t, " size ", m->size, m->rank);
-	print_vals(t, " stride ", m->stride + 1, m->rank - 1);
+	print_vals(t, " size ", m->size, rank);
+	print_vals(t, " stride ", m->stride + 1, rank - 1);
 	text_printf(t, " swizzle %d l2 %d\n", m->swizzle, m->l2);
 }
 
@@ -404,7 +414,7 @@ kernel_print(Text *t, const Kernel *k)
 	}
 	/* the body's arguments are the parameters */
 	text_printf(t, "  body {\n");
-	for (const Op *o = k->body->first; o; o = o->next)
+	for (const Op *o = k->body ? k->body->first : NULL; o; o = o->next)
 		op_print(t, o, 2);
 	text_printf(t, "  }\n}\n");
 }
