@@ -58,8 +58,8 @@ def copy_tree(to: str) -> None:
     shutil.copytree(B + "/obj", os.path.join(to, B, "obj"))
     flags = os.path.join(to, B, "flags")  # they contain the directory's name
     times = os.stat(flags)
-    with open(flags) as f:
-        text = f.read().replace(os.getcwd(), to)
-    with open(flags, "w") as f:
-        f.write(text)
+    with open(flags) as stamp_file:
+        text = stamp_file.read().replace(os.getcwd(), to)
+    with open(flags, "w") as stamp_file:
+        stamp_file.write(text)
     os.utime(flags, ns=(times.st_atime_ns, times.st_mtime_ns))
