@@ -1,4 +1,5 @@
 /* ir.c - implements the op table, and creating, replacing and walking ops, blocks and values. */
+#include "hexc/ir/dot.h"
 #include "hexc/ir/dtype_value.h"
 #include "hexc/ir/ir.h"
 #include <stdio.h>
@@ -13,18 +14,19 @@ const OpInfo op_info[O_COUNT] = {
 #include "hexc/ir/ops.def"
 };
 
-enum { IMM_OPS = 16 };
+enum { IMM_OPS = 16, FREE = -1 };
 static const struct {
 	int slot;
 	bool list;
+	int last;
 	OpCode of[IMM_OPS];
 } imm_info[IMM_COUNT] = {
-#define OP_IMM(name, slot, ...) [IMM_##name] = { slot, false, { __VA_ARGS__ } },
-#define OP_IMMS(name, slot, ...) [IMM_##name] = { slot, true, { __VA_ARGS__ } },
+#define OP_IMM(name, slot, last, ...) [IMM_##name] = { slot, false, last, { __VA_ARGS__ } },
+#define OP_IMMS(name, slot, last, ...) [IMM_##name] = { slot, true, last, { __VA_ARGS__ } },
 #include "hexc/ir/ops.def"
 };
 const char *const imm_name[IMM_COUNT] = {
-#define OP_IMM(name, slot, ...) #name,
+#define OP_IMM(name, slot, last, ...) #name,
 #include "hexc/ir/ops.def"
 };
 
@@ -65,6 +67,12 @@ bool
 imm_is_list(Imm name)
 {
 	return imm_info[name].list;
+}
+
+int
+imm_last(Imm name)
+{
+	return imm_info[name].last;
 }
 
 bool

@@ -52,7 +52,7 @@ enum OpIn {
 
 /* Names of immediates. */
 typedef enum Imm {
-#define OP_IMM(name, slot, ...) IMM_##name,
+#define OP_IMM(name, slot, last, ...) IMM_##name,
 #include "hexc/ir/ops.def"
 	IMM_COUNT
 } Imm;
@@ -60,6 +60,7 @@ extern const char *const imm_name[IMM_COUNT];
 Imm imm_find(OpCode code, const char *name, size_t n); /* IMM_COUNT: the op has no immediate of that name */
 int imm_slot(Imm name); /* its first index in Op.imm[] */
 bool imm_is_list(Imm name);
+int imm_last(Imm name); /* its greatest value, of those from 0; -1: its range depends on the op */
 /* For float element types this immediate is in Op.fimm. */
 bool imm_may_be_float(Imm name);
 #endif

@@ -28,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGN_MIN = 16, TEAM_ALIGN = 1024, MBAR_BYTES = 8, NAMED = 4, STEP = 2, LOCAL = 64 * STEP };
+enum { TEAM_ALIGN = 1024, NAMED = 4, STEP = 2, LOCAL = 64 * STEP };
 enum { COMPARES = 4 }; /* of two buffers, that take as long as one unit of work */
 
 typedef struct SmemBuffer {
@@ -112,7 +112,7 @@ add_tile(Smem *s, Op *o)
 	add_item(s, (SmemBuffer){ .op = o,
 	                          .bytes = tile_bytes(&v->type, s->plan ? s->plan->layout[v->id]
 	                                                                : v->type.layout),
-	                          .align = align > ALIGN_MIN ? align : ALIGN_MIN,
+	                          .align = align > SMEM_ALIGN ? align : SMEM_ALIGN,
 	                          .from = INT64_MAX,
 	                          .to = -1 });
 	s->tile[o->id] = s->n;
@@ -126,7 +126,7 @@ add_scratch(Smem *s, const SmemScratch *x)
 	add_item(s, (SmemBuffer){ .op = x->op,
 	                          .before = x->before,
 	                          .bytes = x->bytes,
-	                          .align = ALIGN_MIN,
+	                          .align = SMEM_ALIGN,
 	                          .from = at,
 	                          .to = at });
 }
@@ -140,7 +140,7 @@ number_block(Smem *s, Block *b)
 		if (o->code == O_mbarrier)
 			add_item(s, (SmemBuffer){ .op = o,
 			                          .bytes = o->out[0]->type.shape[0] * MBAR_BYTES,
-			                          .align = ALIGN_MIN,
+			                          .align = SMEM_ALIGN,
 			                          .to = INT64_MAX });
 		else if (o->code == O_alloc)
 			add_tile(s, o);
@@ -487,7 +487,7 @@ place_all(Smem *s, int apart)
 	place_parts(s, &shared, &team);
 	s->k->team_smem = align_up(team, TEAM_ALIGN);
 	if (!team)
-		return align_up(shared, ALIGN_MIN);
+		return align_up(shared, SMEM_ALIGN);
 	shared = align_up(shared, TEAM_ALIGN);
 	for (int i = 0; i < s->n; i++)
 		if (by_team(s, &s->item[i]))

@@ -66,6 +66,8 @@ bool bound_arg(Twin *t, const Site *s, Val **e);
 
 /* Inserts an op at t->at with a result of that type; returns the result. */
 Val *bound_op(Twin *t, OpCode code, int nin, Val *const *in, Type type);
+/* Rearranges or masks x, an f64 tile, as o does its first operand; masked elements become 0. */
+Val *bound_moved(Twin *t, const Op *o, Val *x);
 /* f64 arithmetic at t->at, on tiles or scalars of equal shape */
 Val *bound_op1(Twin *t, OpCode code, Val *x);
 Val *bound_op2(Twin *t, OpCode code, Val *x, Val *y);

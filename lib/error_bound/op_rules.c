@@ -404,24 +404,26 @@ bound_of_lookup(Twin *t, const Site *s)
 	return bound_add(t, e, s->e[1] ? bound_if_positive(t, s->e[1], NUM(INFINITY)) : NULL);
 }
 
-/* Rearranges the bounds like the values. */
+Val *
+bound_moved(Twin *t, const Op *o, Val *x)
+{
+	Val *in[2 + DIM_MAX] = { x };
+
+	for (int i = 1; i < o->nin; i++)
+		in[i] = bound_val(t, o->in[i]);
+	x = bound_op(t, o->code, o->nin, in, bound_type(&o->out[0]->type));
+	memcpy(x->def->imm, o->imm, sizeof o->imm);
+	if (o->code == O_mask) /* integers fill with an integer */
+		IMM_SET(x->def, fill, 0);
+	return x;
+}
+
 Val *
 bound_of_move(Twin *t, const Site *s)
 {
-	Val *in[2 + DIM_MAX], *e;
-
-	for (int i = 1; i < s->o->nin; i++) { /* the limits of a mask, or positions: must be exact */
+	for (int i = 1; i < s->o->nin; i++) /* the limits of a mask, or positions: must be exact */
 		bound_doubt(t, t->err[s->o->in[i]->id]);
-		in[i] = bound_val(t, s->o->in[i]);
-	}
-	if (!s->e[0])
-		return NULL;
-	in[0] = s->e[0];
-	e = bound_op(t, s->o->code, s->o->nin, in, bound_type(&s->r->type));
-	memcpy(e->def->imm, s->o->imm, sizeof e->def->imm);
-	if (s->o->code == O_mask) /* integers fill with an integer; what is filled in is exact */
-		IMM_SET(e->def, fill, 0);
-	return e;
+	return s->e[0] ? bound_moved(t, s->o, s->e[0]) : NULL;
 }
 
 /* Concatenates the bounds like the tiles. */

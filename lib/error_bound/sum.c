@@ -58,19 +58,13 @@ static Val *
 terms_fraction(Twin *t, const Val *v)
 {
 	const Op *o = v->type.dtype == D_f32 ? v->def : NULL;
-	Val *own = bound_fraction(t, bound_val(t, v)), *in, *f;
+	Val *own = bound_fraction(t, bound_val(t, v));
 
 	if (o && o->code == O_mul && !IMM(o, exact)) {
 		own = MAX(own, bound_fraction(t, bound_val(t, elt_lhs(o))));
 		own = MAX(own, bound_fraction(t, bound_val(t, elt_rhs(o))));
-	} else if (o && o->code == O_mask) {
-		own = MAX(own, terms_fraction(t, mask_source(o)));
-	} else if (o && o->code == O_reshape) {
-		in = terms_fraction(t, op_source(o));
-		f = bound_opn(t, O_reshape, 1, &in, D_f64);
-		f->type = own->type;
-		memcpy(f->def->imm, o->imm, sizeof o->imm);
-		own = MAX(own, f);
+	} else if (o && (o->code == O_mask || (op_moved(o) && o->code != O_splat))) {
+		own = MAX(own, bound_moved(t, o, terms_fraction(t, o->in[0])));
 	}
 	return own;
 }
@@ -238,7 +232,7 @@ bound_of_dot(Twin *t, const Site *s)
 	return bound_product(t, &own);
 }
 
-/*x|, but a number for infinities and NaN: their product with an error of 0 is 0. */
+/* |x|, but a number for infinities and NaN: their product with an error of 0 is 0. */
 static Val *
 large(Twin *t, Val *x)
 {

@@ -3,8 +3,6 @@
 #define HEXC_MBARRIER_H
 #include "ptxgen/base/codegen.h"
 
-enum { MBAR_BYTES = 8 };
-
 /* Returns the shared address of slot `slot` of barriers, i32. */
 LV mbar_address(Codegen *g, Val *mbar, Val *slot);
 /* Emits a TMA copy, issued by one thread. */

@@ -211,6 +211,29 @@ TEST(masked)
 	bounded_expect(b, "P0=0x1p-26:1e-5", "masked products");
 }
 
+/* Products that are rearranged before they are added: their rounded values are integers, and those that the sum
+ * may add unrounded are not. */
+static const char *const rearranged[] = {
+	"p",
+	"reshape(transpose(reshape(p, 2, 4), 1, 0), 8)",
+	"p[0 :+ 4]",
+	"reshape(reshape(p, 2, 4)[:, 0 :+ 2], 4)",
+};
+
+TEST_EACH(rearranged_products, COUNT_OF(rearranged))
+{
+	Bounded *b = bounded(u,
+	                     arena_printf(u->arena,
+	                                  "kernel k(X: f32[8], P: out f32[1])\n{ grid(1); let x: register = "
+	                                  "X[:], p: register = x * (2.0 - x); P[:] = sum(%s, 0); }",
+	                                  rearranged[_i]),
+	                     "");
+
+	bounded_set(b, "X0=0x1.0008p0 X1=-1");
+	bounded_run(b);
+	bounded_expect(b, "P0=0x1p-26:1e-5", rearranged[_i]);
+}
+
 /* ---- dots ------------------------------------------------------------------------------------------ */
 
 /* C + A B: A is rows x 16, B 16 x 8. The first row and column have three elements of errors; others are

@@ -150,6 +150,19 @@ verify_types(Arena *a, const Op *o)
 	return NULL;
 }
 
+/* Do all of o's immediates have names, and those from 0 to a constant such a value? */
+static const char *
+verify_imms(Arena *a, const Op *o)
+{
+	if (!op_imms_named(o))
+		return "a number that the op does not have";
+	for (Imm i = 0; i < IMM_COUNT; i++)
+		if (op_has_imm(o->code, i) && imm_last(i) >= 0 &&
+		    (op_imm(o, i, 0) < 0 || op_imm(o, i, 0) > imm_last(i)))
+			return arena_printf(a, "`%s` is not 0 to %d", imm_name[i], imm_last(i));
+	return NULL;
+}
+
 static bool
 verify_op(Verify *v, const Op *o)
 {
@@ -182,7 +195,7 @@ verify_op(Verify *v, const Op *o)
 		return verify_error(v, o, "requires tiles in row-major order");
 	if (op_is(o, F_BOUNDS) && v->k->masked)
 		return verify_error(v, o, "the kernel's masks are explicit");
-	bad = check_imms(v->k->unit->arena, o);
+	bad = verify_imms(v->k->unit->arena, o);
 	if (!bad)
 		bad = rule[o->code].fn(v->k->unit->arena, o);
 	if (!bad)

@@ -18,8 +18,6 @@ const char *types_differ(Arena *a, const char *what, const Type *x, const Type *
 bool same_shape(const Type *x, const Type *y);
 /* Checks the types of out = c + x * y; the caller checks the spaces of x and y. */
 const char *check_product(Arena *a, const Type *x, const Type *y, const Type *c, const Type *out);
-/* Checks that all of o's immediates have names, and those with a fixed range. */
-const char *check_imms(Arena *a, const Op *o);
 /* Is integer x a value of t's elements? For floats, whose values are elsewhere, it is. */
 bool fits_type(const Type *t, int64_t x);
 /* Is v a view of a shared tile along indices? */

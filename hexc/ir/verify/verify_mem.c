@@ -2,7 +2,6 @@
 #include "hexc/ir/pack.h"
 #include "hexc/ir/verify/verify.h"
 
-enum { ALLOC_ALIGN = 16 };   /* bytes, unless `align` states others */
 enum { STEPS = DIM_MAX - 1 }; /* immediates `step` */
 
 static bool
@@ -115,7 +114,7 @@ shape_alloc(Arena *a, const Op *o)
 		return "the result is not a shared tile";
 	if (IMM(o, offset) < -1 || IMM(o, align) < 0 || (IMM(o, align) & (IMM(o, align) - 1)))
 		return "a negative offset, or an alignment that is not a power of two";
-	if (IMM(o, offset) != -1 && IMM(o, offset) % (IMM(o, align) ? IMM(o, align) : ALLOC_ALIGN))
+	if (IMM(o, offset) != -1 && IMM(o, offset) % (IMM(o, align) ? IMM(o, align) : SMEM_ALIGN))
 		return "the offset is not aligned";
 	return NULL;
 }

@@ -2,7 +2,6 @@
 #include "hexc/ir/verify/verify.h"
 
 enum { CLUSTER_MOST = 16 }; /* blocks of a cluster, on any target */
-enum { MBAR_ALIGN = 8 };    /* bytes (PTX ISA, mbarrier) */
 
 /* May o precede the roles? Only if it does not synchronize. */
 static bool
@@ -54,7 +53,7 @@ shape_mbarrier(Arena *a, const Op *o)
 	if (IMM(o, offset) < -1 || IMM(o, arrivals) < 1 || IMM(o, arrivals) > ARRIVALS_MOST)
 		return arena_printf(a, "a negative offset, or an arrival count that is not 1 to %d",
 		                    ARRIVALS_MOST);
-	if (IMM(o, offset) != -1 && IMM(o, offset) % MBAR_ALIGN)
+	if (IMM(o, offset) != -1 && IMM(o, offset) % MBAR_BYTES)
 		return "the offset is not aligned";
 	return o->parent == o->parent->kernel->body ? NULL : "not at the top level of the body";
 }
