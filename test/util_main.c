@@ -31,19 +31,12 @@ by_line(const void *a, const void *b)
 	return file ? file : s->line - t->line;
 }
 
-/* How many tests of that name there are; all names are printed for "?". */
 static int
-tests_named(const char *only, const TestEntry *const *entry, size_t n)
+print_names(void)
 {
-	int found = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(only, "?") == 0)
-			puts(entry[i]->test.name);
-		else if (strcmp(only, entry[i]->test.name) == 0)
-			found++;
-	}
-	return found;
+	for (const TestEntry *const *t = __start_tests; t < __stop_tests; t++)
+		puts((*t)->test.name);
+	return EXIT_SUCCESS;
 }
 
 static int
@@ -54,23 +47,25 @@ run(const TestProgram *p, const char *name, const char *only)
 	Suite *suite = suite_create(name);
 	TCase *tests = tcase_create(name);
 	SRunner *runner = srunner_create(suite);
-	int failed;
+	int failed, added = 0;
 
 	if (!entry)
 		return EXIT_FAILURE;
 	memcpy(entry, __start_tests, n * sizeof *entry);
 	qsort(entry, n, sizeof *entry, by_line);
-	if (only && !tests_named(only, entry, n)) {
-		free(entry);
-		return strcmp(only, "?") == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-	}
 	tcase_add_checked_fixture(tests, p->setup, p->teardown);
 	if (p->timeout > 0)
 		tcase_set_timeout(tests, p->timeout);
 	for (size_t i = 0; i < n; i++)
-		if (!only || strcmp(only, entry[i]->test.name) == 0)
+		if (!only || strcmp(only, entry[i]->test.name) == 0) {
 			tcase_add_loop_test(tests, &entry[i]->test, entry[i]->first(), entry[i]->end());
+			added++;
+		}
 	free(entry);
+	if (only && !added) {
+		fprintf(stderr, "%s has no test %s\n", name, only);
+		exit(EXIT_FAILURE);
+	}
 	suite_add_tcase(suite, tests);
 	if (p->one_process)
 		srunner_set_fork_status(runner, CK_NOFORK);
@@ -96,6 +91,8 @@ main(int argc, char **argv)
 		return code;
 	/* Check's own limit of 4 seconds is for small tests on fast machines. */
 	setenv("CK_DEFAULT_TIMEOUT", "0", 0);
+	if (only && strcmp(only, "?") == 0)
+		return print_names();
 	code = run(p, argv[0], only);
 	/* it may judge what all tests together have reached */
 	return code == EXIT_SUCCESS && p->passed && !only ? p->passed() : code;

@@ -7,7 +7,6 @@ from __future__ import annotations
 import argparse
 import concurrent.futures
 import glob
-import hashlib
 import os
 import re
 import shutil
@@ -84,33 +83,18 @@ def cases(tests: list[str], tree: str) -> list[Case]:
     return found
 
 
-def own_tests(file: str) -> str:
-    """The directory in test/ whose name has most of the last parts of the file's directory: test/sim/exec."""
-    parts = os.path.dirname(file).split("/")
-    for end in range(len(parts), 0, -1):
-        for begin in range(end):
-            name = "/".join(["test", *parts[begin:end]])
-            if trees.tests_at(name):
-                return name
-    raise SystemExit(f"mutate: {file} has no tests in test/; --tests names others")
-
-
-def score(key: str) -> str:
-    return hashlib.sha256(key.encode()).hexdigest()
-
-
 class Auto:
     def __init__(self, options: argparse.Namespace, dir: str) -> None:
         self.options, self.dir = options, dir.rstrip("/")
         self.results = options.results or f"{trees.B}/mutants/{self.dir.replace('/', '-')}.tsv"
-        self.done: dict[str, tuple[str, str]] = {}
+        self.done: dict[tuple[str, str], tuple[str, str]] = {}  # by key and digest of the function
         self.equivalent: dict[str, str] = {}
         os.makedirs(os.path.dirname(self.results) or ".", exist_ok=True)
         if os.path.isfile(self.results):
             with open(self.results) as f:
                 for line in f:
-                    word, by, key = line.rstrip("\n").split("\t", 2)
-                    self.done[key] = (word, by)
+                    word, by, body, key = line.rstrip("\n").split("\t", 3)
+                    self.done[key, body] = (word, by)
         if os.path.isfile(EQUIVALENT):
             with open(EQUIVALENT) as f:
                 for line in f:
@@ -124,7 +108,7 @@ class Auto:
         with concurrent.futures.ProcessPoolExecutor(self.options.j) as pool:
             self.files = list(pool.map(sites.find, paths, [FLAGS] * len(paths)))
         self.mutants = [m for f in self.files for m in f.mutants]
-        order = sorted(range(len(self.mutants)), key=lambda i: score(self.mutants[i].key()))
+        order = sorted(range(len(self.mutants)), key=lambda i: sites.digest(self.mutants[i].key().encode()))
         self.sample = order[:self.options.sample or None]
 
     def build(self, tree: str) -> list[str]:
@@ -137,8 +121,10 @@ class Auto:
             with open(os.path.join(tree, file.path), "wb") as g:
                 g.write(sites.text(file, first, path))
             first += len(file.mutants)
-        named = self.options.tests.split(",") if self.options.tests else [own_tests(self.files[0].path)]
+        named = self.options.tests.split(",") if self.options.tests else [trees.room_of(self.files[0].path)]
         tests = [t for n in named for t in trees.tests_at(n)]
+        if not tests:
+            raise SystemExit(f"mutate: no tests in {', '.join(named)}; --tests names others")
         log = os.path.join(tree, "log")
         with open(log, "w") as f:
             p = subprocess.run(["make", f"B={trees.B}", f"-j{self.options.j}", f"{trees.B}/libhexc.a",
@@ -174,11 +160,11 @@ class Auto:
     def one(self, tree: str, found: list[Case], i: int) -> tuple[int, str, str]:
         m = self.mutants[i]
         key = m.key()
-        word, by = self.done.get(key, ("", ""))
+        word, by = self.done.get((key, m.body), ("", ""))
         if not word or (self.options.again and word != "killed"):
             word, by = self.judge(tree, found, i)
             with open(self.results, "a") as f:
-                f.write(f"{word}\t{by}\t{key}\n")
+                f.write(f"{word}\t{by}\t{m.body}\t{key}\n")
         if key in self.equivalent:
             word = "equivalent" if word != "killed" else "killed, but called equivalent"
         if word != "killed":

@@ -5,6 +5,7 @@ tests at run time whether its mutant is selected, so that one build serves for a
 Harrold, ISSTA 1993). `text` inserts these tests; `HEXC_MUT(n)` is true if mutant n is selected."""
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import subprocess
@@ -33,10 +34,10 @@ class Mutant:
     function: str
     was: str  # the text of the expression or statement, its spaces collapsed
     now: str
-    nth: int = 0  # among the equal edits of the function
+    nth: int  # among the equal edits of the function
+    body: str  # the digest of the function's text
 
     def key(self) -> str:
-        """Identifies the mutant as long as its function's text does not change."""
         return "\t".join((self.file, self.function, self.was, self.now, str(self.nth)))
 
 
@@ -46,6 +47,10 @@ class File:
     source: bytes
     mutants: list[Mutant] = field(default_factory=list)
     edits: list[tuple[int, int, int, bytes]] = field(default_factory=list)  # offset, order, length, text
+
+
+def digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()[:16]
 
 
 def tree(path: str, flags: list[str]) -> Node:
@@ -126,7 +131,7 @@ class Finder:
         with open(path, "rb") as f:
             self.file = File(path, f.read())
         self.places = Places(path, self.file.source)
-        self.function, self.result = "", ""
+        self.function, self.result, self.body = "", "", ""
         self.declared = False  # in the initial value of a variable
         self.seen: set[tuple[int, int, str]] = set()
         self.equal: dict[tuple[str, str, str], int] = {}
@@ -163,11 +168,11 @@ class Finder:
         line = self.file.source[:span[0]].count(b"\n") + 1
         equal = (self.function, was, now)
         self.equal[equal] = self.equal.get(equal, -1) + 1
-        self.file.mutants.append(Mutant(self.file.path, line, self.function, was, now, self.equal[equal]))
+        self.file.mutants.append(Mutant(self.file.path, line, self.function, was, now, self.equal[equal], self.body))
         return f"HEXC_MUT(@{len(self.file.mutants) - 1}@)"
 
     def once(self, span: tuple[int, int] | None, what: str) -> bool:
-        """Not seen before: initializers occur in the tree in two forms, and a macro's parts have its own place."""
+        """Not seen before: initializers occur in the tree in two forms, and all parts of a macro at its place."""
         if not span or (*span, what) in self.seen:
             return False
         self.seen.add((*span, what))
@@ -185,6 +190,7 @@ class Finder:
         if not span:
             return
         self.function = str(node["name"])
+        self.body = digest(self.file.source[slice(*span)])
         self.result = str(node["type"]["qualType"]).split("(")[0].strip()
         early = {"void": "return"}.get(self.result, "return 0" if NUMBER.fullmatch(self.result) else "")
         if early:

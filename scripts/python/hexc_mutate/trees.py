@@ -10,11 +10,14 @@ B = os.environ.get("B", "build")
 
 
 def room_of(file: str) -> str:
-    """The directory in test/ for a source file: the last part of its directory's name, or of a parent's."""
+    """The directory in test/ whose name has most of the last parts of the file's directory, or of a parent's:
+    test/sim/exec, test/validate."""
     parts = os.path.dirname(file).split("/")
-    for name in reversed(parts):
-        if tests_at("test/" + name):
-            return "test/" + name
+    for end in range(len(parts), 0, -1):
+        for begin in range(end):
+            name = "/".join(["test", *parts[begin:end]])
+            if tests_at(name):
+                return name
     return "test/" + parts[-1]
 
 
