@@ -541,7 +541,7 @@ Role op_role(const Op *o);
 /* Number of warps that execute o together and over which its tiles are distributed: one consumer group, the
  * producers, or the block. */
 int op_warps(const Op *o);
-/* In bytes: what the offset of an alloc is a multiple of, unless it has an `align`; the size of an mbarrier. */
+/* Bytes: an alloc without an `align` begins at a multiple of the first; an mbarrier has the second. */
 enum { SMEM_ALIGN = 16, MBAR_BYTES = 8 };
 /* Maximum number of mbar_arrive executions per phase. The hardware counts to 2^20 - 1, and in one execution
  * each of 32 warps and each of their lanes may arrive. */

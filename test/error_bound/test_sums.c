@@ -211,8 +211,8 @@ TEST(masked)
 	bounded_expect(b, "P0=0x1p-26:1e-5", "masked products");
 }
 
-/* Products that are rearranged before they are added: their rounded values are integers, and those that the sum
- * may add unrounded are not. */
+/* Products that are rearranged before they are added: their rounded values are integers, and those that the
+ * sum may add unrounded are not. */
 static const char *const rearranged[] = {
 	"p",
 	"reshape(transpose(reshape(p, 2, 4), 1, 0), 8)",
